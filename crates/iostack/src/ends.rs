@@ -67,9 +67,9 @@ fn names_end(job: &Job) -> bool {
         || !asks_by_itself(job)
 }
 
-/// Neither a program nor a trace decides, and data is moved.
+/// No trace decides, and data is moved.
 fn asks_by_itself(job: &Job) -> bool {
-    job.app.is_none() && job.recorded.is_none() && job.engine.moves_data()
+    job.recorded.is_none() && job.engine.moves_data()
 }
 
 /// What each thread's files hold together, where they are to be made.

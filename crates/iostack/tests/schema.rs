@@ -19,7 +19,6 @@ const PRINTED: &[(&str, &str)] = &[
         "run --on sim:e5630 --set platform.memory=1GiB --io-count 500 --engine mmap --direct false --read-percent 50 --quiet --json",
         "run",
     ),
-    ("run jobs/tpcc.toml --on sim:dell-t710 --runtime 200ms --ramp 0s --quiet --json", "run"),
     ("stages --on sim:zero --set zero.latency=10us --io-count 10 --quiet --json", "stages"),
     ("sim sweep zero --vary zero.latency=10us,soon --io-count 10 --quiet --json", "sim sweep"),
     (

@@ -51,14 +51,13 @@ struct Subject {
 }
 
 const SIMULATED_ONLY: &str = "is for simulated targets; add --on sim:DEVICE";
-const APPS_ONLY: &str = "runs on simulated platforms only; add --on sim:PLATFORM";
 const NO_CLOCKS: &str = "a simulated device has no CPU clocks to sample";
 
 const FILE: Subject = Subject {
     on: "scratch",
     named: "file:",
     repeats: false,
-    cannot: &[("timeline", SIMULATED_ONLY), ("applications", APPS_ONLY)],
+    cannot: &[("timeline", SIMULATED_ONLY)],
     permitted: &[("layers", "cannot sample the layers"), ("stages", "cannot trace the stages")],
     elsewhere: &[],
 };
@@ -67,7 +66,7 @@ const DRIVE: Subject = Subject {
     on: "sim:tlc-1t",
     named: "sim:tlc-1t",
     repeats: true,
-    cannot: &[("layers", NO_CLOCKS), ("applications", "an application needs a platform")],
+    cannot: &[("layers", NO_CLOCKS)],
     permitted: &[],
     elsewhere: &[],
 };
@@ -85,11 +84,7 @@ const LAB: Subject = Subject {
     on: "lab:brd",
     named: "lab:brd",
     repeats: false,
-    cannot: &[
-        ("timeline", SIMULATED_ONLY),
-        ("applications", APPS_ONLY),
-        ("replay", "is not replayed in the lab"),
-    ],
+    cannot: &[("timeline", SIMULATED_ONLY), ("replay", "is not replayed in the lab")],
     permitted: &[],
     elsewhere: &["layers", "stages", "seeds", "interrupted"],
 };
@@ -128,12 +123,11 @@ const FIGURES: [(&str, Figure); 10] = [
 ];
 
 /// What each command must do.
-const DEEDS: [(&str, Deed); 7] = [
+const DEEDS: [(&str, Deed); 6] = [
     ("layers", layers),
     ("stages", stages),
     ("timeline", timeline),
     ("replay", replay),
-    ("applications", applications),
     ("seeds", seeds),
     ("interrupted", interrupted),
 ];
@@ -310,12 +304,6 @@ fn replay(to: &Try<'_>) -> Result<(), Refused> {
         |outcome: &Outcome| (outcome.read.latency.count, outcome.write.latency.count, outcome.sync.count);
     assert_eq!(seen(&again[0]), seen(&first[0]), "{}", to.subject.on);
     assert!(again[0].sync.count > 0 && again[0].job.replay.is_some(), "{}", to.subject.on);
-    Ok(())
-}
-
-fn applications(to: &Try<'_>) -> Result<(), Refused> {
-    let outcomes = to.outcomes("--app postmark --transactions 100")?;
-    assert!(outcomes[0].app.is_some(), "{}: no application", to.subject.on);
     Ok(())
 }
 

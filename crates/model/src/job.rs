@@ -12,7 +12,7 @@ use crate::asked::{
     Steadiness,
 };
 use crate::{
-    Access, Amount, App, BlockSizes, Bytes, Data, Engine, FileTurns, Follow, LogRequest, Mix, Nanos, Order,
+    Access, Amount, BlockSizes, Bytes, Data, Engine, FileTurns, Follow, LogRequest, Mix, Nanos, Order,
     Recorded, Sync, Verify, WritePointers, Zones,
 };
 
@@ -198,9 +198,6 @@ pub struct Job {
     /// What happens to the files before the first I/O.
     #[serde(skip_serializing_if = "is_default")]
     pub beforehand: Beforehand,
-    /// An application that decides by itself what it asks; patterns, sizes and depth say nothing then.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub app: Option<App>,
     /// A trace whose I/Os are done instead; pattern, sizes and rate say nothing then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
@@ -283,7 +280,6 @@ static DEFAULT: LazyLock<Job> = LazyLock::new(|| Job {
     file_turns: FileTurns::default(),
     unlink: false,
     beforehand: Beforehand::default(),
-    app: None,
     recorded: None,
     replay: None,
     options: Vec::new(),

@@ -9,7 +9,6 @@
 
 mod access;
 pub mod answers;
-mod app;
 mod asked;
 mod bins;
 mod caveat;
@@ -38,7 +37,6 @@ pub use access::{
     Access, Amount, BlockSizes, Direction, Distribution, FileOrder, FileTurns, Follow, Mix, Order,
     WritePointers, Zone, Zones,
 };
-pub use app::{App, AppKind, AppPart, AppUse, Commit, Postmark, Tpcc};
 pub use asked::{
     Advice, Beforehand, Demand, DepthFound, Ends, HostAsked, LatencyGoal, MemoryPolicy, Numa, PercentilesOf,
     Preferred, PreferredSize, Priority, RequestFlags, Share, Steadiness, Steady, SteadyFigure, SteadyLimit,

@@ -9,8 +9,8 @@ use crate::job::is_default;
 use crate::possible::{self, Possible, guarded, not_a_share, not_an_amount};
 
 use crate::{
-    AppUse, Bins, Bytes, Caveat, DepthFound, Direction, Heat, Inside, Job, Layers, Machine, Nanos, Stages,
-    Steady, Storage, TargetName,
+    Bins, Bytes, Caveat, DepthFound, Direction, Heat, Inside, Job, Layers, Machine, Nanos, Stages, Steady,
+    Storage, TargetName,
 };
 
 /// What a run writes to a file: its outcomes and the conditions they share.
@@ -99,9 +99,6 @@ pub struct Outcome {
     /// What happened inside, when the target is simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inside: Option<Inside>,
-    /// What the application did, when the job is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub app: Option<AppUse>,
     /// Why to doubt it.
     pub caveats: Vec<Caveat>,
 }

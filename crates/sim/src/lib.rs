@@ -18,13 +18,13 @@
 struct Readme;
 
 mod adapter;
-pub mod apps;
 mod build;
 pub mod claims;
 pub mod devices;
 pub mod engine;
 pub mod ftl;
 mod host;
+mod numbers;
 pub mod run;
 pub mod sheet;
 pub mod targets;

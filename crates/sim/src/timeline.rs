@@ -39,24 +39,24 @@ pub fn timeline(spans: &[TimelineSpan]) -> String {
 }
 
 /// The spans of one request, in lanes within which nothing overlaps.
-struct Request<'a> {
+struct TimelineRequest<'a> {
     begin: u64,
     end: u64,
     lanes: Vec<Vec<&'a TimelineSpan>>,
 }
 
 /// The spans by request, in the order in which the requests began.
-fn requests(spans: &[TimelineSpan]) -> Vec<Request<'_>> {
+fn requests(spans: &[TimelineSpan]) -> Vec<TimelineRequest<'_>> {
     let mut ordered: Vec<&TimelineSpan> = spans.iter().collect();
     ordered.sort_by_key(|span| (span.request, span.begin, span.end));
-    let mut requests: Vec<Request> =
-        ordered.chunk_by(|a, b| a.request == b.request).map(Request::of).collect();
+    let mut requests: Vec<TimelineRequest> =
+        ordered.chunk_by(|a, b| a.request == b.request).map(TimelineRequest::from_spans).collect();
     requests.sort_by_key(|request| request.begin);
     requests
 }
 
-impl<'a> Request<'a> {
-    fn of(spans: &[&'a TimelineSpan]) -> Request<'a> {
+impl<'a> TimelineRequest<'a> {
+    fn from_spans(spans: &[&'a TimelineSpan]) -> TimelineRequest<'a> {
         // A request's time has no gaps, so that what follows at once and has the same place is the same piece of it. The
         // members of an array have places of their own, which can be alike.
         let mut pieces: Vec<Vec<&TimelineSpan>> = Vec::new();
@@ -78,10 +78,10 @@ impl<'a> Request<'a> {
             }
         }
         let begin = spans.iter().map(|span| span.begin.0).min().unwrap_or_default();
-        Request { begin, end: end(spans), lanes }
+        TimelineRequest { begin, end: end(spans), lanes }
     }
 
-    /// Where it begins and its length. The longest pieces are the request itself, unless they overlap: then it spent no
+    /// Offset and length of the request. The longest pieces are the request itself, unless they overlap: then it spent no
     /// time before it was parted, and its parts count from the start of other devices.
     fn itself(&self) -> Option<(u64, u32)> {
         let longest = self.lanes.iter().flatten().map(|span| span.length).max()?;
@@ -122,8 +122,8 @@ fn end(spans: &[&TimelineSpan]) -> u64 {
 }
 
 /// Each request in the first slot whose requests have ended when it begins.
-fn slots(requests: Vec<Request<'_>>) -> Vec<Vec<Request<'_>>> {
-    let mut slots: Vec<Vec<Request>> = Vec::new();
+fn slots(requests: Vec<TimelineRequest<'_>>) -> Vec<Vec<TimelineRequest<'_>>> {
+    let mut slots: Vec<Vec<TimelineRequest>> = Vec::new();
     for request in requests {
         let free = slots.iter().position(|slot| slot.last().is_none_or(|last| last.end <= request.begin));
         match free {
@@ -209,7 +209,7 @@ mod tests {
             .collect()
     }
 
-    /// What ui.perfetto.dev demands of the complete events of one track: each within the one before it, or after it.
+    /// Holds the complete events of one track to the rule of ui.perfetto.dev: each within the one before it, or after it.
     fn assert_nested(events: &[(u64, u64, u64, String)]) {
         let mut tracks: Vec<u64> = events.iter().map(|event| event.0).collect();
         tracks.sort_unstable();

@@ -28,7 +28,7 @@ pub use merging::{MergeAsked, MergeFitRound, MergeFound, MergeHow, MergeMeasured
 pub use read_json::read_json;
 pub use session::{About, HostPart, How, Measured, On, Place, Session, Wishes};
 pub use target::{
-    Ability, AnyTarget, Beside, Description, NO_APPS, NO_STATUS, Number, Preparation, Prepared, RunClock,
-    Target, Wanted, reseeded, unprepared,
+    Ability, AnyTarget, Beside, Description, NO_STATUS, Number, Preparation, Prepared, RunClock, Target,
+    Wanted, reseeded, unprepared,
 };
 pub use targets::{Kind, Rating, Ratings, Targets};

@@ -118,8 +118,6 @@ pub enum RunClock {
 pub enum Ability {
     /// Clocks by layer.
     Layers,
-    /// Jobs that are programs ([`iostack_model::App`]).
-    Applications,
     /// Jobs that replay a trace ([`Job::recorded`]).
     Traces,
     /// What only threads of a real machine do ([`Job::needs_threads`]).
@@ -172,22 +170,11 @@ impl Description {
                         bail!("job `{}`: a trace {why}", job.name);
                     }
                 }
-                Ability::Applications => {
-                    if let Some((job, app)) = jobs.iter().find_map(|job| Some((job, job.app.as_ref()?))) {
-                        bail!("job `{}`: app={} {why}", job.name, app.name());
-                    }
-                }
             }
         }
         Ok(())
     }
 }
-
-/// Programs are simulated with the time they compute.
-pub const NO_APPS: (Ability, &str) = (
-    Ability::Applications,
-    "runs on simulated platforms only; add --on sim:PLATFORM (`iostack sim list` names them)",
-);
 
 /// A run in a world of its own is told once, at the end.
 pub const NO_STATUS: (Ability, &str) =
@@ -256,7 +243,7 @@ pub fn reseeded(jobs: &[Job], seed: Option<u64>) -> Vec<Job> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::{App, Tpcc};
+    use iostack_model::Recorded;
 
     fn described(cannot: &[(Ability, &'static str)]) -> Description {
         Description { cannot: cannot.to_vec(), ..Description::of(RunClock::Wall) }
@@ -265,15 +252,15 @@ mod tests {
     #[test]
     fn what_a_target_cannot_do_is_refused_with_its_reason_and_nothing_else_is() {
         let (layers, stages) = (Wanted { layers: true, ..Wanted::default() }, Wanted::default());
-        let unable = described(&[(Ability::Layers, "no clocks"), (Ability::Applications, "elsewhere")]);
+        let unable = described(&[(Ability::Layers, "no clocks"), (Ability::Traces, "runs elsewhere")]);
         let refused = |target: &Description, jobs: &[Job], wanted| {
             target.refuse(jobs, wanted).err().map(|error| error.to_string())
         };
         assert_eq!(refused(&unable, &[], layers).as_deref(), Some("no clocks"));
         assert_eq!(refused(&unable, &[Job::default()], Wanted { stages: true, ..stages }), None);
-        let program = Job { name: "b".to_owned(), app: Some(App::Tpcc(Tpcc::default())), ..Job::default() };
-        let jobs = [Job::default(), program];
-        assert_eq!(refused(&unable, &jobs, stages).as_deref(), Some("job `b`: app=tpcc elsewhere"));
+        let replay = Job { name: "b".to_owned(), recorded: Some(Recorded::default()), ..Job::default() };
+        let jobs = [Job::default(), replay];
+        assert_eq!(refused(&unable, &jobs, stages).as_deref(), Some("job `b`: a trace runs elsewhere"));
         assert_eq!(refused(&described(&[]), &jobs, layers), None);
     }
 

@@ -11,10 +11,6 @@ use iostack_report::table;
 pub(crate) enum Figure {
     /// I/Os per second.
     Iops,
-    /// Transactions per second of an application.
-    Transactions,
-    /// Reads that an application's transaction makes.
-    ReadsPerTransaction,
     /// Bytes per second.
     Bandwidth,
     /// Mean latency, us.
@@ -75,8 +71,6 @@ const CORE: &str = "core";
 
 const WORDS: &[(&str, Figure, &str)] = &[
     ("iops", Figure::Iops, "I/Os per second"),
-    ("transactions", Figure::Transactions, "transactions per second"),
-    ("reads_per_transaction", Figure::ReadsPerTransaction, "reads of a transaction"),
     ("bandwidth", Figure::Bandwidth, "bytes per second"),
     ("latency_mean", Figure::LatencyMean, "mean latency, us"),
     ("latency_p50", Figure::Latency(5_000), "median latency, us"),
@@ -176,8 +170,6 @@ impl Figure {
     fn of(&self, outcome: &Outcome) -> Option<f64> {
         match self {
             Figure::Iops => Some(outcome.rate()),
-            Figure::Transactions => Some(outcome.app.as_ref()?.per_second),
-            Figure::ReadsPerTransaction => Some(outcome.app.as_ref()?.reads),
             Figure::Bandwidth => Some(outcome.bandwidth()),
             Figure::LatencyMean => Some(outcome.latency().mean_ns() / 1e3),
             Figure::Latency(fraction) => {

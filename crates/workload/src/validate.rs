@@ -24,10 +24,6 @@ pub const BLOCK_SIZE_MAX: Bytes = Bytes(0x7fff_f000);
 pub fn validate(job: &Job, target_size: Bytes, logical_block: Bytes) -> Result<(), WorkloadError> {
     counts(job)?;
     times(job)?;
-    // What an application asks is another crate's to check.
-    if job.app.is_some() {
-        return Ok(());
-    }
     sizes(job)?;
     alignment(job, logical_block)?;
     verification(job)?;

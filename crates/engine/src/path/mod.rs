@@ -31,8 +31,7 @@ use iostack_model::{
     TargetName,
 };
 use iostack_target::{
-    Audience, Description, Kind, NO_APPS, Preparation, Prepared, RunClock, Session, Target, Wanted, Wishes,
-    reseeded,
+    Audience, Description, Kind, Preparation, Prepared, RunClock, Session, Target, Wanted, Wishes, reseeded,
 };
 use iostack_workload::gather;
 
@@ -85,7 +84,7 @@ impl PathTarget {
     /// What has this name, or what the jobs name.
     pub fn open(name: Option<TargetName>, options: &PathOptions) -> PathTarget {
         PathTarget {
-            description: Description { name, cannot: vec![NO_APPS], ..Description::of(RunClock::Wall) },
+            description: Description { name, ..Description::of(RunClock::Wall) },
             options: options.clone(),
             ladder: OnceCell::new(),
         }

@@ -10,8 +10,8 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use iostack_model::{Caveat, Effort, Job, Nanos, Outcome, OutcomeFile, Progress, TargetKind, TargetName};
 use iostack_target::{
-    Ability, AnyTarget, Audience, Description, Kind, NO_APPS, NO_STATUS, Preparation, RunClock, Session,
-    Target, Wanted, Wishes, read_json, unprepared,
+    Ability, AnyTarget, Audience, Description, Kind, NO_STATUS, Preparation, RunClock, Session, Target,
+    Wanted, Wishes, read_json, unprepared,
 };
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ impl LabTarget {
         let name = Some(TargetName { kind: TargetKind::Lab, path: request.device.clone().into() });
         // Otherwise whose clock it is shows when it boots, and is said by a doubt of each outcome.
         let clock = if request.is_simulated() { RunClock::Virtual } else { RunClock::Wall };
-        let cannot = vec![NO_APPS, NO_TRACES, NO_STATUS];
+        let cannot = vec![NO_TRACES, NO_STATUS];
         let description = Description { name, cannot, ..Description::of(clock) };
         let typed = flags.typed().into_iter().chain([("--set", set.to_vec())]);
         let words = typed.flat_map(|(flag, values)| values.into_iter().map(move |value| (flag, value)));

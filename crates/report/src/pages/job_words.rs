@@ -8,9 +8,6 @@ pub(crate) fn asked(outcome: &Outcome) -> String {
     if let Some(replay) = &job.replay {
         return format!("replay of {replay}, on {target}; seed {}", job.seed);
     }
-    if let Some(app) = &job.app {
-        return format!("{}, on {target}; seed {}", crate::app::asked(app), job.seed);
-    }
     let alone = outcome.inside.as_ref().is_some_and(|inside| inside.host.is_none());
     let engine = if alone { String::new() } else { format!(" with {}", engine(job)) };
     let mut words = vec![format!("{} of {}{engine}", access(job), sizes(job))];
@@ -125,9 +122,6 @@ pub(super) fn asked_short(outcome: &Outcome) -> String {
     let job = &outcome.job;
     if let Some(replay) = &job.replay {
         return format!("replay of {replay}");
-    }
-    if let Some(app) = &job.app {
-        return crate::app::asked(app);
     }
     let engine = if outcome.inside.is_some() { String::new() } else { format!("{} ", job.engine.name()) };
     let threads = if job.threads == 1 { String::new() } else { format!(", {} threads", job.threads) };

@@ -139,9 +139,6 @@ fn job(index: usize, outcome: &Outcome, doubts: &mut Doubts) -> Section {
     };
     section.put(Block::Headline(cut(name, 40), marks, format!("{when} {}", outcome.elapsed)));
     section.page(Block::Tiles(tiles(outcome))).fact("asked", asked(outcome));
-    for (label, words) in outcome.app.iter().flat_map(crate::app::told) {
-        section.fact(label, words);
-    }
     throughput(outcome, &mut section);
     if outcome.ios() > 0 {
         section.put(Block::Table(latencies(outcome)));

@@ -16,64 +16,77 @@ mod part;
 #[cfg(test)]
 mod tests;
 
-use crate::sheet::{Sheet, SheetError};
 use iostack_model::Nanos;
+use serde::Deserialize;
 
 use crate::devices::parameter::{Pace, count_within};
+use crate::numbers::numbers_of;
+use crate::sheet::{Sheet, SheetError};
 
 pub(crate) use part::Adapter;
 
-/// What the host spends because of it, clocks.
-#[derive(Clone, Debug)]
+/// Numbers of an adapter's driver by their keys in its sheet: clocks that the host spends.
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Driver {
-    pub(crate) is_scsi: bool,
+    protocol: Protocol,
     pub(crate) translation: f64,
+    #[serde(rename = "driver")]
     pub(crate) command: f64,
+    #[serde(rename = "driver_lock")]
     pub(crate) lock: f64,
+    #[serde(rename = "driver_interrupt")]
     pub(crate) interrupt: f64,
+    #[serde(rename = "driver_end")]
     pub(crate) end: f64,
     pub(crate) register_reads: f64,
-    pub(crate) per_core: bool,
+    queues: String,
     /// Requests in an extended command.
     pub(crate) batch: usize,
     /// Bytes of neighbours that become one command.
+    #[serde(rename = "merge")]
     pub(crate) merge_bytes: u64,
     pub(crate) copies: Copies,
-    /// Clocks for each byte: reads, writes.
-    pub(crate) copy: [f64; 2],
+    pub(crate) copy_read: f64,
+    pub(crate) copy_write: f64,
 }
 
-/// Who moves the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Language of a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Protocol {
+    Scsi,
+    Ata,
+    Nvme,
+}
+
+/// Mover of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Copies {
     Device,
     /// The driver, in the caller's context.
     Caller,
     /// A thread of the driver's.
-    Worker,
+    Thread,
 }
 
 impl Driver {
-    pub(crate) fn of(sheet: &Sheet) -> Result<Driver, SheetError> {
-        let protocol = sheet.word("adapter.protocol")?;
-        Ok(Driver {
-            is_scsi: protocol != "nvme",
-            translation: if protocol == "ata" { sheet.number("adapter.translation")? } else { 0.0 },
-            command: sheet.number("adapter.driver")?,
-            lock: sheet.number("adapter.driver_lock")?,
-            interrupt: sheet.number("adapter.driver_interrupt")?,
-            end: sheet.number("adapter.driver_end")?,
-            register_reads: sheet.number("adapter.register_reads")?,
-            per_core: sheet.word("adapter.queues")? == "per-core",
-            batch: count_within(sheet, "adapter.batch", 1, 1 << 16)? as usize,
-            merge_bytes: sheet.bytes("adapter.merge")?.0,
-            copies: match sheet.word("adapter.copies")? {
-                "caller" => Copies::Caller,
-                "thread" => Copies::Worker,
-                _ => Copies::Device,
-            },
-            copy: [sheet.number("adapter.copy_read")?, sheet.number("adapter.copy_write")?],
-        })
+    pub(crate) fn read(sheet: &Sheet) -> Result<Driver, SheetError> {
+        count_within(sheet, "adapter.batch", 1, 1 << 16)?;
+        let mut driver: Driver = numbers_of(sheet)?;
+        if driver.protocol != Protocol::Ata {
+            driver.translation = 0.0;
+        }
+        Ok(driver)
+    }
+
+    pub(crate) fn is_scsi(&self) -> bool {
+        self.protocol != Protocol::Nvme
+    }
+
+    /// Each core has a queue, and interrupts, of its own.
+    pub(crate) fn per_core(&self) -> bool {
+        self.queues == "per-core"
     }
 }
 
@@ -87,7 +100,7 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    fn of(sheet: &Sheet) -> Result<Port, SheetError> {
+    fn read(sheet: &Sheet) -> Result<Port, SheetError> {
         Ok(Port {
             command: sheet.time("adapter.port_command")?,
             setup: sheet.time("adapter.port_setup")?,
@@ -96,7 +109,7 @@ impl Port {
         })
     }
 
-    /// From the first byte of data until all is through, ns.
+    /// Time from the first byte of data until all is through, ns.
     fn data(&self, bytes: u64) -> u64 {
         self.rate.map_or(0, |pace| pace.time(bytes)) + self.end.0
     }
@@ -108,7 +121,7 @@ pub(crate) struct Hardware {
     pub(crate) command: Nanos,
     pub(crate) delay: Nanos,
     pub(crate) tags: u64,
-    /// Of each drive.
+    /// Commands that a drive takes.
     pub(crate) drive_tags: u64,
     pub(crate) port: Port,
     pub(crate) uplink: Option<Pace>,
@@ -126,14 +139,14 @@ impl Hardware {
         self.extended && !takes_time && !bounds && self.port.rate.is_none() && self.uplink.is_none()
     }
 
-    pub(crate) fn of(sheet: &Sheet) -> Result<Hardware, SheetError> {
+    pub(crate) fn read(sheet: &Sheet) -> Result<Hardware, SheetError> {
         let tags = |key| if sheet.has(key) { count_within(sheet, key, 1, 1 << 20) } else { Ok(u64::MAX) };
         Ok(Hardware {
             command: sheet.time("adapter.command")?,
             delay: sheet.time("adapter.delay")?,
             tags: tags("adapter.tags")?,
             drive_tags: tags("adapter.drive_tags")?,
-            port: Port::of(sheet)?,
+            port: Port::read(sheet)?,
             uplink: Pace::limit_from_sheet(sheet, "adapter.rate")?,
             coalesce: count_within(sheet, "adapter.coalesce", 1, 1 << 16)? as usize,
             coalesce_time: sheet.time("adapter.coalesce_time")?,

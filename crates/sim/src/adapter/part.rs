@@ -29,7 +29,7 @@ pub(crate) struct Adapter {
     hardware: Hardware,
     drives: Vec<PartId>,
     ports: Vec<Port>,
-    /// Of each request under way: its drive, since what a drive is given may come back with another number in it.
+    /// Drive of each request under way: what a drive is given may come back with another number in it.
     drive_of: Vec<u16>,
     firmware: Server,
     uplink: Server,

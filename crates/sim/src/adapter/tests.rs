@@ -12,7 +12,7 @@ fn world(changes: &[(&str, &str)], drives: usize) -> World {
     let drives: Vec<PartId> =
         (0..drives).map(|_| crate::devices::build(&drive, &mut world, 1).expect("complete")).collect();
     let sheet = Sheet::from_values("adapter", changes).expect("keys of an adapter");
-    let adapter = Adapter::new(Hardware::of(&sheet).expect("its numbers"), drives);
+    let adapter = Adapter::new(Hardware::read(&sheet).expect("its numbers"), drives);
     let id = world.add(Box::new(adapter));
     world.set_root(id);
     world
@@ -119,7 +119,7 @@ fn what_drives_write_into_a_request_does_not_matter() {
     let drive = Sheet::load("optane-class", &[]).expect("built in");
     let drives = (0..3).map(|_| crate::devices::build(&drive, &mut world, 1).expect("complete")).collect();
     let sheet = Sheet::from_values("adapter", &[]).expect("an adapter");
-    let adapter = Adapter::new(Hardware::of(&sheet).expect("its numbers"), drives);
+    let adapter = Adapter::new(Hardware::read(&sheet).expect("its numbers"), drives);
     let id = world.add(Box::new(adapter));
     world.set_root(id);
     for index in 0..60_u64 {

@@ -118,12 +118,7 @@ impl World {
         self.parts.iter_mut().for_each(|part| part.meet(callers));
     }
 
-    /// True when a host runs the callers, so that their processor time counts.
-    pub fn has_host(&self) -> bool {
-        self.host(0).is_some()
-    }
-
-    /// Clocks of the host for so many I/Os; `None` of a device alone.
+    /// What the host spent on so many I/Os; `None` of a device alone.
     pub fn host(&self, ios: u64) -> Option<HostUse> {
         let mut host = self.parts().find_map(|part| part.host(self.sim.now, ios))?;
         self.parts().for_each(|part| part.amend(ios, &mut host));

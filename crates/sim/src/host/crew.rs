@@ -8,13 +8,12 @@ use std::collections::VecDeque;
 use super::thread::Thread;
 use crate::engine::{Account, Time};
 
-/// A core.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Core {
     pub(crate) account: Account,
-    /// Who runs, lingers or spins on it.
+    /// Thread that runs, lingers or spins on it.
     pub(crate) thread: Option<u32>,
-    /// When what runs ends, unless interrupts make it later.
+    /// Moment when what runs ends, unless interrupts make it later.
     pub(crate) end: Time,
     /// Its interrupts are through then.
     pub(crate) interrupts_until: Time,

@@ -5,31 +5,32 @@
 
 use iostack_model::Stage;
 
-use super::line::Line;
+use super::line::InterruptLine;
 use super::machine::LINE;
 use super::part::Host;
-use super::thread::State;
+use super::thread::ThreadState;
 use crate::engine::{CALLER_SHIFT, RequestId, Sim, token};
 
 impl Host {
     /// An interrupt for what is pending on the line.
     pub(super) fn raise(&mut self, line: usize, sim: &mut Sim) {
-        let Line { pending, batch, raised, core } = &mut self.lines[line];
+        let InterruptLine { pending, batch, raised, core } = &mut self.lines[line];
         let (fresh, core) = (!std::mem::replace(raised, true), *core);
         std::mem::swap(pending, batch);
         let mut wakes = 0;
         for &id in batch.iter().filter(|&&id| !sim.request(id).by_kernel) {
             let thread = &mut self.threads[(sim.request(id).user >> CALLER_SHIFT) as usize];
             thread.coming += 1;
-            if thread.state == State::Out && !thread.is_woken && thread.has_enough(thread.coming) {
+            if thread.state == ThreadState::Out && !thread.is_woken && thread.has_enough(thread.coming) {
                 thread.is_woken = true;
                 wakes += 1;
             }
         }
         let count = batch.len() as u64;
-        let mut ns = self.paths.complete.repeat(count) + self.paths.wake.repeat(wakes);
+        let mut ns =
+            self.ledger.repeat(self.paths.complete, count) + self.ledger.repeat(self.paths.wake, wakes);
         if fresh {
-            ns += self.paths.interrupt.once();
+            ns += self.ledger.once(self.paths.interrupt);
             self.count.interrupts += 1;
         }
         self.count.completions += count;
@@ -73,7 +74,7 @@ impl Host {
         let thread = &mut self.threads[index as usize];
         thread.issued -= 1;
         thread.ready.push(id);
-        if matches!(thread.state, State::Out | State::Spins) && thread.has_enough(0) {
+        if matches!(thread.state, ThreadState::Out | ThreadState::Spins) && thread.has_enough(0) {
             self.rouse(index, sim);
         }
     }

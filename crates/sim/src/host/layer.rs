@@ -26,69 +26,42 @@ pub(crate) enum Layer {
     OtherCore,
 }
 
-/// How many there are.
-pub(crate) const LAYERS: usize = Layer::WAY.len();
+/// Number of layers.
+pub(crate) const LAYERS: usize = Layer::OtherCore as usize + 1;
 
-impl Layer {
-    /// All, in the order of the way.
-    pub(crate) const WAY: [Layer; 19] = [
-        Layer::Application,
-        Layer::Syscall,
-        Layer::Vfs,
-        Layer::FileSystem,
-        Layer::Memory,
-        Layer::PageCache,
-        Layer::Copy,
-        Layer::Block,
-        Layer::Scheduler,
-        Layer::Lock,
-        Layer::Scsi,
-        Layer::Translation,
-        Layer::Driver,
-        Layer::DriverReturn,
-        Layer::Registers,
-        Layer::Interrupt,
-        Layer::Poll,
-        Layer::Switch,
-        Layer::OtherCore,
-    ];
-
-    /// As reports name it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Layer::Application => "application",
-            Layer::Syscall => "system call",
-            Layer::Vfs => "vfs",
-            Layer::FileSystem => "file system",
-            Layer::Memory => "memory",
-            Layer::PageCache => "page cache",
-            Layer::Copy => "copy",
-            Layer::Block => "block",
-            Layer::Scheduler => "scheduler",
-            Layer::Lock => "lock",
-            Layer::Scsi => "scsi",
-            Layer::Translation => "translation",
-            Layer::Driver => "driver",
-            Layer::DriverReturn => "driver return",
-            Layer::Registers => "registers",
-            Layer::Interrupt => "interrupt",
-            Layer::Poll => "poll",
-            Layer::Switch => "switch",
-            Layer::OtherCore => "other core",
-        }
-    }
-}
+/// Layers as reports name them, in the order of a request's way.
+pub(crate) const LAYER_NAMES: [(Layer, &str); LAYERS] = [
+    (Layer::Application, "application"),
+    (Layer::Syscall, "system call"),
+    (Layer::Vfs, "vfs"),
+    (Layer::FileSystem, "file system"),
+    (Layer::Memory, "memory"),
+    (Layer::PageCache, "page cache"),
+    (Layer::Copy, "copy"),
+    (Layer::Block, "block"),
+    (Layer::Scheduler, "scheduler"),
+    (Layer::Lock, "lock"),
+    (Layer::Scsi, "scsi"),
+    (Layer::Translation, "translation"),
+    (Layer::Driver, "driver"),
+    (Layer::DriverReturn, "driver return"),
+    (Layer::Registers, "registers"),
+    (Layer::Interrupt, "interrupt"),
+    (Layer::Poll, "poll"),
+    (Layer::Switch, "switch"),
+    (Layer::OtherCore, "other core"),
+];
 
 /// Clocks by layer.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Work {
+pub(crate) struct LayerWork {
     clocks: [f64; LAYERS],
 }
 
-impl Work {
+impl LayerWork {
     /// Nothing but these.
-    pub(crate) fn of(list: &[(Layer, f64)]) -> Work {
-        let mut work = Work::default();
+    pub(crate) fn from_clocks(list: &[(Layer, f64)]) -> LayerWork {
+        let mut work = LayerWork::default();
         for &(layer, clocks) in list {
             work.add(layer, clocks);
         }
@@ -99,12 +72,6 @@ impl Work {
         self.clocks[layer as usize] += clocks;
     }
 
-    pub(crate) fn add_times(&mut self, other: &Work, times: f64) {
-        for (sum, clocks) in self.clocks.iter_mut().zip(other.clocks) {
-            *sum += clocks * times;
-        }
-    }
-
     pub(crate) fn sum(&self) -> f64 {
         self.clocks.iter().sum()
     }
@@ -112,56 +79,88 @@ impl Work {
     /// The layers that have any, each divided by `ios`.
     pub(crate) fn each(&self, ios: u64) -> Vec<HostLayer> {
         let ios = ios.max(1) as f64;
-        Layer::WAY
-            .into_iter()
-            .zip(self.clocks)
-            .filter(|&(_, clocks)| clocks > 0.0)
-            .map(|(layer, clocks)| HostLayer { name: layer.name().to_owned(), clocks: clocks / ios })
+        let named = LAYER_NAMES.iter().zip(self.clocks).filter(|&(_, clocks)| clocks > 0.0);
+        named
+            .map(|((_, name), clocks)| HostLayer { name: (*name).to_owned(), clocks: clocks / ios })
             .collect()
     }
 }
 
-/// Work that is done again and again, and how often.
-#[derive(Clone, Debug, Default)]
+/// A kind of step that cores do again and again, in a [`Ledger`].
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
-    work: Work,
-    /// What one takes.
+    index: usize,
+    /// Time that one takes.
     pub(crate) ns: u64,
-    times: u64,
 }
 
-impl Path {
-    /// At so many ns a clock.
-    pub(crate) fn new(work: Work, ns_per_clock: f64) -> Path {
-        Path { ns: (work.sum() * ns_per_clock).round() as u64, work, times: 0 }
+/// Account of all that cores did: how often each kind of step, and time beyond these by layer.
+#[derive(Clone, Debug)]
+pub(crate) struct Ledger {
+    ns_per_clock: f64,
+    works: Vec<(LayerWork, Path)>,
+    times: Vec<u64>,
+    spent_ns: [u64; LAYERS],
+    /// Time for the page cache, which tells its layers itself.
+    pub(crate) cache_ns: u64,
+}
+
+impl Ledger {
+    pub(crate) fn new(ns_per_clock: f64) -> Ledger {
+        Ledger { ns_per_clock, works: Vec::new(), times: Vec::new(), spent_ns: [0; LAYERS], cache_ns: 0 }
     }
 
-    /// It is done once more; what it takes, ns.
+    /// A new kind of step, of these clocks.
+    pub(crate) fn path(&mut self, clocks: &[(Layer, f64)]) -> Path {
+        let work = LayerWork::from_clocks(clocks);
+        let path = Path { index: self.works.len(), ns: (work.sum() * self.ns_per_clock).round() as u64 };
+        self.works.push((work, path));
+        self.times.push(0);
+        path
+    }
+
+    /// The step is done once more; the time it takes, ns.
     #[inline]
-    pub(crate) fn once(&mut self) -> u64 {
-        self.times += 1;
-        self.ns
+    pub(crate) fn once(&mut self, path: Path) -> u64 {
+        self.repeat(path, 1)
     }
 
-    /// It is done so many times more.
+    /// The step is done so many times more; the time all take, ns.
     #[inline]
-    pub(crate) fn repeat(&mut self, times: u64) -> u64 {
-        self.times += times;
-        self.ns * times
+    pub(crate) fn repeat(&mut self, path: Path, times: u64) -> u64 {
+        self.times[path.index] += times;
+        path.ns * times
     }
 
-    /// What it came to, ns.
+    /// A layer takes time that is no step's.
+    pub(crate) fn spend(&mut self, layer: Layer, ns: u64) {
+        self.spent_ns[layer as usize] += ns;
+    }
+
+    /// Sum of all times, ns.
     pub(crate) fn booked(&self) -> u64 {
-        self.ns * self.times
+        let paths = self.works.iter().zip(&self.times).map(|((_, path), times)| path.ns * times);
+        paths.chain(self.spent_ns).chain([self.cache_ns]).sum()
     }
 
+    /// Counts begin anew.
     pub(crate) fn begin(&mut self) {
-        self.times = 0;
+        self.times.fill(0);
+        (self.spent_ns, self.cache_ns) = ([0; LAYERS], 0);
     }
 
-    /// Adds what it came to.
-    pub(crate) fn settle(&self, sum: &mut Work) {
-        sum.add_times(&self.work, self.times as f64);
+    /// Clocks by layer, without those of the page cache.
+    pub(crate) fn work(&self) -> LayerWork {
+        let mut sum = LayerWork::default();
+        for ((work, _), &times) in self.works.iter().zip(&self.times) {
+            for (all, clocks) in sum.clocks.iter_mut().zip(work.clocks) {
+                *all += clocks * times as f64;
+            }
+        }
+        for (all, ns) in sum.clocks.iter_mut().zip(self.spent_ns) {
+            *all += ns as f64 / self.ns_per_clock;
+        }
+        sum
     }
 }
 
@@ -171,11 +170,15 @@ mod tests {
 
     #[test]
     fn the_way_is_in_order_and_work_adds_up() {
-        assert!(Layer::WAY.iter().enumerate().all(|(index, &layer)| layer as usize == index));
-        let mut path = Path::new(Work::of(&[(Layer::Block, 300.0), (Layer::Scsi, 100.0)]), 0.5);
-        assert_eq!((path.once(), path.repeat(3)), (200, 600));
-        let mut sum = Work::default();
-        path.settle(&mut sum);
-        assert_eq!(sum.each(4), Work::of(&[(Layer::Block, 300.0), (Layer::Scsi, 100.0)]).each(1));
+        assert!((0..).zip(LAYER_NAMES).all(|(index, (layer, _))| layer as usize == index));
+        let mut ledger = Ledger::new(0.5);
+        let path = ledger.path(&[(Layer::Block, 300.0), (Layer::Scsi, 100.0)]);
+        assert_eq!((ledger.once(path), ledger.repeat(path, 3)), (200, 600));
+        assert_eq!(
+            ledger.work().each(4),
+            LayerWork::from_clocks(&[(Layer::Block, 300.0), (Layer::Scsi, 100.0)]).each(1)
+        );
+        ledger.spend(Layer::Lock, 7);
+        assert_eq!(ledger.booked(), 807);
     }
 }

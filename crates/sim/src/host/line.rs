@@ -4,19 +4,19 @@ use crate::engine::RequestId;
 
 /// A source of interrupts: an adapter, or a queue of one.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Line {
-    /// Came since the handler looked last.
+pub(crate) struct InterruptLine {
+    /// Requests that came since the handler looked last.
     pub(crate) pending: Vec<RequestId>,
-    /// Being handled.
+    /// Requests that are being handled.
     pub(crate) batch: Vec<RequestId>,
     /// The handler runs, or waits to.
     pub(crate) raised: bool,
     pub(crate) core: u32,
 }
 
-/// What came of all lines.
+/// Counts over all lines.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Count {
+pub(crate) struct InterruptCount {
     pub(crate) interrupts: u64,
     pub(crate) completions: u64,
 }

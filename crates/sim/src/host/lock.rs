@@ -13,9 +13,9 @@ use crate::engine::{Time, usage};
 pub(super) struct Locks {
     pub(super) schedulers: Vec<Lock>,
     pub(super) drivers: Vec<Lock>,
-    /// Under the scheduler's, for each that waits, ns.
+    /// Time more under the scheduler's for each that waits, ns.
     pub(super) contention: u64,
-    /// Which of the two there are.
+    /// There are locks of a scheduler, of a driver.
     pub(super) has: [bool; 2],
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Machine {
     pub(crate) register_read: f64,
     /// One core takes all interrupts.
     pub(crate) one_for_all: bool,
-    /// How threads wait that do not ask for polling themselves; and those that do.
+    /// Manner of waiting of threads that do not ask for polling themselves.
     pub(crate) wait: Wait,
     pub(crate) subsystem: Subsystem,
     /// Commands that the host leaves in a drive.
@@ -34,15 +34,15 @@ pub(crate) struct Machine {
 pub(crate) struct Drives {
     pub(crate) adapters: Vec<PartId>,
     pub(crate) count: usize,
-    /// Of one drive.
+    /// Shape of one drive.
     pub(crate) shape: Shape,
-    /// Of each: its scheduler, or its adapter where none orders.
+    /// Part above each drive: its scheduler, or its adapter where none orders.
     pub(crate) doors: Vec<PartId>,
     /// They follow each other in one space; else threads take turns at them.
     pub(crate) in_a_row: bool,
 }
 
-/// Where a request went.
+/// Way that a request went.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flight {
     pub(super) drive: u16,

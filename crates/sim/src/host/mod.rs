@@ -37,6 +37,7 @@ use crate::adapter::{Adapter, Driver, Hardware};
 use crate::devices;
 use crate::devices::parameter::count_within;
 use crate::engine::{Part, PartId, World};
+use filesystem::FileSystem;
 use machine::{Drives, Machine};
 use merge::subsystem::Subsystem;
 use part::Host;
@@ -57,11 +58,11 @@ fn scheduler_of(sheet: &Sheet, drive: &Sheet) -> Result<Scheduler, SheetError> {
     };
     let is_known = known.kind.parameters.iter().any(|parameter| parameter.key == place) && known.has(place);
     let depth = if is_known { count_within(known, place, 1, 1 << 20)? } else { u64::MAX };
-    Ok(Some((elevator::Spec::of(&member, drive.kind.name == "hdd")?, depth)))
+    Ok(Some((elevator::SchedulerSpec::read(&member, drive.kind.name == "hdd")?, depth)))
 }
 
 /// A scheduler, and how many I/Os it lets into a drive.
-type Scheduler = Option<(elevator::Spec, u64)>;
+type Scheduler = Option<(elevator::SchedulerSpec, u64)>;
 
 /// Drives, adapters above them, schedulers above these.
 fn drives_of(
@@ -80,7 +81,7 @@ fn drives_of(
     let shape = world.shape_of(drives[0]).expect("a drive has a shape");
     let adapter = sheet.device("platform.adapter")?;
     let extended = sheet.has("platform.outstanding") || sheet.word("platform.subsystem")? != "async";
-    let hardware = Hardware { extended, ..Hardware::of(&adapter)? };
+    let hardware = Hardware { extended, ..Hardware::read(&adapter)? };
     let in_a_row = sheet.word("platform.spread")? == "offsets";
     if !in_a_row && count > 1 && world.sim.keeps_stamps() {
         let remedy = "set platform.spread=offsets, or platform.drives=1";
@@ -126,26 +127,26 @@ fn machine_of(
         one_for_all: sheet.word("platform.interrupts")? == "one",
         wait: match sheet.word("platform.completion")? {
             "hybrid" => Wait::Nap,
-            "interrupt" if !system.polls => Wait::Sleep,
+            "interrupt" if system.completion != "poll" => Wait::Sleep,
             _ => Wait::Spin,
         },
-        subsystem: Subsystem::of(sheet.word("platform.subsystem")?, driver.copies),
+        subsystem: Subsystem::named(sheet.word("platform.subsystem")?, driver.copies),
         outstanding,
     })
 }
 
 pub(crate) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
     let os = sheet.device("platform.os")?;
-    let driver = Driver::of(&sheet.device("platform.adapter")?)?;
+    let driver = Driver::read(&sheet.device("platform.adapter")?)?;
     let drive = sheet.device("platform.drive")?;
     let scheduler = scheduler_of(sheet, &drive)?;
-    let mut system = System::of(&os)?;
+    let mut system = System::read(&os)?;
     if let Some((spec, _)) = &scheduler {
         system.scheduled_by(spec);
     }
     let below = drives_of(sheet, &drive, &scheduler, world, seed)?;
     let fs = sheet.has("platform.fs").then(|| sheet.device("platform.fs")).transpose()?;
-    let fs = fs.map(|fs| filesystem::FileSystem::of(&fs, below.shape.capacity.0)).transpose()?;
+    let fs = fs.map(|fs| FileSystem::read(&fs, below.shape.capacity.0)).transpose()?;
     system.through_files = fs.as_ref().map_or(0.0, |fs| fs.clocks);
     let spaces = if below.in_a_row { 1 } else { below.count as u32 };
     let mut host = Host::new(machine_of(sheet, (&system, &driver), &scheduler)?, &system, &driver, below);
@@ -153,10 +154,9 @@ pub(crate) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartI
     if !sheet.has("platform.memory") {
         return Ok(world.add(Box::new(host)));
     }
-    let fs = fs.unwrap_or_else(filesystem::FileSystem::none);
-    let config = buffered::Config::of(sheet, shape, spaces, fs.area)?;
-    let clocks = buffered::Clocks::of(&os, &system)?;
+    let fs = fs.map_or_else(FileSystem::none, Ok)?;
+    let config = buffered::Config::read(sheet, shape, spaces, fs.area)?;
     host.kernel_threads = spaces as usize;
     let (host, proves) = (world.add(Box::new(host)), world.sim.keeps_stamps());
-    Ok(world.add(Box::new(buffered::Buffered::new(host, config, clocks, fs, proves))))
+    Ok(world.add(Box::new(buffered::Buffered::new(host, config, system, fs, proves))))
 }

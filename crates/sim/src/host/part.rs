@@ -6,14 +6,14 @@ use std::collections::VecDeque;
 use iostack_model::{Bytes, Engine, HostUse, ResourceUse};
 
 use super::crew::{Core, Crew};
-use super::layer::{Layer, Work};
-use super::line::{Count, Line};
+use super::layer::{Layer, Ledger};
+use super::line::{InterruptCount, InterruptLine};
 use super::lock::Locks;
 use super::machine::{Drives, Flight, LINE, Machine, NAP, STEP, TICK};
 use super::merge::{DOORBELL, Merge, PLUG, SOFTIRQ};
-use super::paths::{Paths, Way};
+use super::paths::{Paths, SubmitWay};
 use super::system::System;
-use super::thread::{State, Thread, Wait};
+use super::thread::{Thread, ThreadState, Wait};
 use crate::adapter::Driver;
 use crate::engine::{Account, CALLER_SHIFT, Caller, Part, RequestId, Shape, Sim, Time, usage};
 
@@ -34,22 +34,17 @@ pub(crate) struct Host {
     /// Number of the stage, modulo 2^12: events of the one before are stale.
     pub(super) epoch: u32,
     pub(super) paths: Paths,
+    pub(super) ledger: Ledger,
     pub(super) crew: Crew,
     pub(super) threads: Vec<Thread>,
-    pub(super) lines: Vec<Line>,
-    pub(super) count: Count,
+    pub(super) lines: Vec<InterruptLine>,
+    pub(super) count: InterruptCount,
     pub(super) locks: Locks,
     /// Requests gather before the drives.
     pub(super) merge: Option<Merge>,
     pub(super) flights: Vec<Flight>,
     /// Threads that linger, and their cores.
     pub(super) lingering: Vec<u32>,
-    /// Time that was spent beyond the paths: waiting for locks, looking for completions; ns.
-    pub(super) lock_ns: u64,
-    pub(super) spin_ns: u64,
-    pub(super) compute_ns: u64,
-    /// Computed for the page cache, which tells its layers itself; ns.
-    pub(super) kernel_ns: u64,
     /// Threads of the kernel's own: how many, and the number of the first.
     pub(super) kernel_threads: usize,
     kernel_first: usize,
@@ -59,34 +54,35 @@ pub(crate) struct Host {
 
 impl Host {
     pub(crate) fn new(machine: Machine, system: &System, software: &Driver, drives: Drives) -> Host {
-        let lines = drives.adapters.len() * if software.per_core { machine.cores } else { 1 };
+        let lines = drives.adapters.len() * if software.per_core() { machine.cores } else { 1 };
         let core = |line: usize| {
-            let turn = if software.per_core { line } else { line % machine.cores };
+            let turn = if software.per_core() { line } else { line % machine.cores };
             if machine.one_for_all { 0 } else { (turn % machine.cores) as u32 }
         };
-        let merge = Merge::new(&machine, system, software, drives.count);
+        let mut ledger = Ledger::new(machine.ns_per_clock);
         let (below, own) = machine.costs_of_submission(system, software);
+        let paths = Paths::new(&mut ledger, &below, &own, machine.register_read);
+        let merge = Merge::new(&machine, system, software, drives.count, &mut ledger);
         Host {
             plugs: drives.count == 1 || !drives.in_a_row,
             holds: below.scheduler_hold > 0.0 || software.lock > 0.0,
-            per_core: software.per_core,
+            per_core: software.per_core(),
             polls: false,
             ticks: false,
             slice: system.slice,
             epoch: 0,
-            paths: Paths::new(&below, &own, machine.register_read, machine.ns_per_clock),
+            paths,
+            ledger,
             crew: Crew::new(machine.cores),
             threads: Vec::new(),
-            lines: (0..lines).map(|line| Line { core: core(line), ..Line::default() }).collect(),
-            count: Count::default(),
+            lines: (0..lines)
+                .map(|line| InterruptLine { core: core(line), ..InterruptLine::default() })
+                .collect(),
+            count: InterruptCount::default(),
             locks: Locks::new(&machine, &below, software, &drives),
             merge,
             flights: Vec::new(),
             lingering: Vec::new(),
-            lock_ns: 0,
-            spin_ns: 0,
-            compute_ns: 0,
-            kernel_ns: 0,
             kernel_threads: 0,
             kernel_first: 0,
             carried_ns: 0,
@@ -104,7 +100,6 @@ impl Host {
         }
     }
 
-    /// How a thread waits.
     fn wait_of(&self, engine: Engine) -> Wait {
         let asks = matches!(engine, Engine::IoUring { poll: true, .. } | Engine::Pvsync2 { hipri: true });
         if asks && self.machine.wait == Wait::Sleep { Wait::Spin } else { self.machine.wait }
@@ -118,7 +113,7 @@ impl Host {
             if let Some(index) = core.thread {
                 let Thread { state, spins_from, .. } = self.threads[index as usize];
                 let from = spins_from.max(account.until());
-                if state == State::Spins && from < now {
+                if state == ThreadState::Spins && from < now {
                     account.book(from, from, now);
                     spun += now - from;
                 }
@@ -131,14 +126,7 @@ impl Host {
     /// Every ns of a core was spent on something that is told.
     fn check_ledger(&self) {
         let booked: u64 = self.crew.cores.iter().map(|core| core.account.booked()).sum();
-        let merged = self.merge.as_ref().map_or(0, Merge::booked);
-        let told = self.carried_ns
-            + self.paths.booked()
-            + self.lock_ns
-            + self.spin_ns
-            + self.compute_ns
-            + self.kernel_ns
-            + merged;
+        let told = self.carried_ns + self.ledger.booked();
         assert!(booked == told, "cores were busy for {booked} ns, and layers took {told} ns");
     }
 }
@@ -163,24 +151,24 @@ impl Part for Host {
         self.epoch = (self.epoch + 1) & 0xFFF;
         let mut helpers = Vec::new();
         for caller in callers {
-            let (way, helps) = Way::of(caller.engine);
+            let (way, helps) = SubmitWay::of_engine(caller.engine);
             let helps = helps.filter(|_| self.merge.is_none());
             let wait = self.wait_of(caller.engine);
             let own = if helps.is_some() { Wait::Sleep } else { wait };
-            let way = self.paths.way(way);
+            let way = self.paths.way(way, &mut self.ledger);
             let core =
                 caller.cpus.as_ref().and_then(|cpus| cpus.get(caller.number as usize % cpus.len().max(1)));
             let core = core.copied().unwrap_or(caller.number) % cores;
             let mut thread = Thread::new(caller, core, way, own);
             if let Some(helps) = helps {
-                let way = self.paths.way(helps);
+                let way = self.paths.way(helps, &mut self.ledger);
                 thread.helper = Some((others + helpers.len()) as u32);
                 helpers.push(Thread::helper(caller, (core + cores / 2) % cores, way, wait));
             }
             self.threads.push(thread);
         }
         if self.kernel_threads > 0 {
-            let way = self.paths.way(Way::Kernel);
+            let way = self.paths.way(SubmitWay::Kernel, &mut self.ledger);
             for number in self.threads.len()..others {
                 self.threads.push(Thread::of_kernel(number as u32 % cores, way));
             }
@@ -230,7 +218,7 @@ impl Part for Host {
                 let thread = &mut self.threads[helper as usize];
                 thread.issued -= 1;
                 thread.ready.push(id);
-                if thread.state == State::Spins {
+                if thread.state == ThreadState::Spins {
                     self.rouse(helper, sim);
                 }
             }
@@ -253,15 +241,11 @@ impl Part for Host {
         for index in 0..self.threads.len() as u32 {
             self.stop_spinning(index, now);
         }
-        self.paths.begin();
+        self.ledger.begin();
         self.crew.cores.iter_mut().for_each(|core| core.account.begin(now));
         self.locks.begin(now);
-        if let Some(merge) = &mut self.merge {
-            merge.begin();
-        }
-        self.count = Count::default();
+        self.count = InterruptCount::default();
         self.crew.switches = 0;
-        (self.lock_ns, self.spin_ns, self.compute_ns, self.kernel_ns) = (0, 0, 0, 0);
         self.carried_ns = self.crew.cores.iter().map(|core| core.account.booked()).sum();
     }
 
@@ -272,15 +256,9 @@ impl Part for Host {
     }
 
     fn host(&self, now: Time, ios: u64) -> Option<HostUse> {
-        let mut work: Work = self.paths.settle();
-        if let Some(merge) = &self.merge {
-            merge.settle(&mut work);
-        }
-        let clocks = |ns: u64| ns as f64 / self.machine.ns_per_clock;
-        work.add(Layer::Application, clocks(self.compute_ns));
-        work.add(Layer::Lock, clocks(self.lock_ns));
-        work.add(Layer::Poll, clocks(self.spin_ns + self.accounts(now).1));
-        let Count { interrupts, completions } = self.count;
+        let mut work = self.ledger.work();
+        work.add(Layer::Poll, self.accounts(now).1 as f64 / self.machine.ns_per_clock);
+        let InterruptCount { interrupts, completions } = self.count;
         Some(HostUse {
             clock_hz: 1e9 / self.machine.ns_per_clock,
             cores: self.machine.cores as u32,

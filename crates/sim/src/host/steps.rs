@@ -2,12 +2,13 @@
 
 use iostack_model::Stage;
 
+use super::layer::Layer;
 use super::lock::Locks;
 use super::machine::{Flight, STEP};
 use super::merge::Merge;
 use super::part::Host;
-use super::paths::Way;
-use super::thread::{State, Step, Thread, Wait};
+use super::paths::SubmitWay;
+use super::thread::{Step, Thread, ThreadState, Wait};
 use crate::engine::{CALLER_SHIFT, Kind, RequestId, Sim, Time, token};
 
 /// Bits of a core's number in a token; above it is the epoch.
@@ -21,11 +22,11 @@ impl Host {
         let mut ns = 0;
         thread.is_woken = false;
         if std::mem::take(&mut thread.slept) {
-            ns += self.paths.switch_in.once();
+            ns += self.ledger.once(self.paths.switch_in);
         }
         let next = thread.todo.front().copied();
         if let Some((step, more)) = duty {
-            (thread.step, thread.state) = (step, State::Running);
+            (thread.step, thread.state) = (step, ThreadState::Running);
             let core = thread.core;
             return self.run(core, ns + more, sim);
         }
@@ -42,12 +43,12 @@ impl Host {
             Some(_) => self.submit(index, sim),
             None if thread.ready.is_empty() => {
                 thread.step = Step::Look;
-                self.paths.look.once()
+                self.ledger.once(self.paths.look)
             }
             None => self.pick_up(index, sim),
         };
         let thread = &mut self.threads[index as usize];
-        thread.state = State::Running;
+        thread.state = ThreadState::Running;
         let core = thread.core;
         self.run(core, ns, sim);
     }
@@ -65,7 +66,11 @@ impl Host {
         thread.step = Step::Compute;
         let ns = thread.left_ns.min(self.slice);
         thread.left_ns -= ns;
-        *(if thread.in_kernel { &mut self.kernel_ns } else { &mut self.compute_ns }) += ns;
+        if thread.in_kernel {
+            self.ledger.cache_ns += ns;
+        } else {
+            self.ledger.spend(Layer::Application, ns);
+        }
         ns
     }
 
@@ -77,8 +82,8 @@ impl Host {
         let by_kernel = |&id: &RequestId| sim.request(id).by_kernel;
         if thread.todo.front().is_some_and(by_kernel) {
             thread.batch.extend(thread.todo.pop_front());
-            let way = self.paths.way(Way::Kernel);
-            return self.paths.ways[way].submit.once();
+            let way = self.paths.way(SubmitWay::Kernel, &mut self.ledger);
+            return self.ledger.once(self.paths.ways[way].submit);
         }
         if thread.todo.len() == 1 {
             // Faster than to drain.
@@ -90,8 +95,8 @@ impl Host {
             let most = thread.todo.iter().take(most).position(computes).unwrap_or(most);
             thread.batch.extend(thread.todo.drain(..most));
         }
-        let way = &mut self.paths.ways[thread.way];
-        way.call.once() + way.submit.repeat(thread.batch.len() as u64)
+        let way = self.paths.ways[thread.way];
+        self.ledger.once(way.call) + self.ledger.repeat(way.submit, thread.batch.len() as u64)
     }
 
     /// Begins to pick up what is through; ns.
@@ -100,13 +105,12 @@ impl Host {
         let thread = &self.threads[index as usize];
         let owner = (sim.request(thread.ready[0]).user >> CALLER_SHIFT) as usize;
         // A thread of the kernel wakes its caller.
-        let wakes = thread.helps && self.threads[owner].state == State::Out;
+        let wakes = thread.helps && self.threads[owner].state == ThreadState::Out;
         let Thread { batch, ready, step, way, wait, core, helps, .. } = &mut self.threads[index as usize];
         std::mem::swap(batch, ready);
         *step = Step::Reap;
         let count = batch.len() as u64;
-        let mut ns = 0;
-        ns += self.paths.wake.repeat(u64::from(wakes));
+        let mut ns = self.ledger.repeat(self.paths.wake, u64::from(wakes));
         if self.merge.as_ref().is_some_and(Merge::polls) {
             // Whoever polled has paid.
         } else if *wait == Wait::Sleep {
@@ -115,12 +119,12 @@ impl Host {
                 let line = self.flights[id.0 as usize].line;
                 lines[usize::from(line)].core != *core
             };
-            ns += self.paths.other_core.repeat(batch.iter().filter(away).count() as u64);
+            ns += self.ledger.repeat(self.paths.other_core, batch.iter().filter(away).count() as u64);
         } else {
-            ns += self.paths.look.once() + self.paths.complete.repeat(count);
+            ns += self.ledger.once(self.paths.look) + self.ledger.repeat(self.paths.complete, count);
         }
-        let way = &mut self.paths.ways[*way];
-        ns += way.reap_call.once() + way.reap.repeat(count);
+        let way = self.paths.ways[*way];
+        ns += self.ledger.once(way.reap_call) + self.ledger.repeat(way.reap, count);
         let stage = if *helps { Stage::Complete } else { Stage::Switch };
         for &id in batch.iter() {
             sim.spend(id, stage);
@@ -128,7 +132,7 @@ impl Host {
         ns
     }
 
-    /// What runs on the core is through, unless interrupts made it later.
+    /// The step on the core is through, unless interrupts made it later.
     pub(super) fn step_ends(&mut self, place: u32, sim: &mut Sim) {
         let (epoch, core) = (place >> CORE_BITS, place & ((1 << CORE_BITS) - 1));
         if epoch != self.epoch {
@@ -257,7 +261,7 @@ impl Host {
         self.ring(core, self.drive_of(id, sim), (id, false), sim);
     }
 
-    /// To a drive, or in line for it.
+    /// Sends a request to a drive, or puts it in line.
     #[inline]
     fn ring(&mut self, core: u32, drive: usize, (id, is_part): (RequestId, bool), sim: &mut Sim) {
         if self.merge.is_some() {
@@ -301,15 +305,14 @@ impl Host {
             let drive = self.drive_of(id, sim);
             let adapter = drive % self.drives.adapters.len();
             let Locks { schedulers, drivers, contention, has } = &mut self.locks;
-            let mut lost = 0;
+            let mut lost = [0; 2];
             if has[0] {
-                (at, lost) = schedulers[drive].take(at, self.paths.hold.once(), *contention);
+                (at, lost[0]) = schedulers[drive].take(at, self.ledger.once(self.paths.hold), *contention);
             }
-            self.lock_ns += lost;
             if has[1] {
-                (at, lost) = drivers[adapter].take(at, self.paths.driver_hold.once(), 0);
-                self.lock_ns += lost;
+                (at, lost[1]) = drivers[adapter].take(at, self.ledger.once(self.paths.driver_hold), 0);
             }
+            self.ledger.spend(Layer::Lock, lost[0] + lost[1]);
         }
         at
     }

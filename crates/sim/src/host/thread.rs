@@ -4,9 +4,8 @@ use std::collections::VecDeque;
 
 use crate::engine::{Caller, RequestId, Time};
 
-/// Where a thread is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum ThreadState {
     /// It waits for an I/O, or for its program.
     Out,
     /// It sleeps for part of the time that its I/O takes, to look for it afterwards.
@@ -21,16 +20,16 @@ pub(crate) enum State {
     Spins,
 }
 
-/// What a running thread does.
+/// Task of a running thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Submit,
-    /// Under the lock of the I/O scheduler.
+    /// It holds the lock of the I/O scheduler.
     Locked,
     Reap,
     Compute,
     Look,
-    /// For the subsystem, see `merge`: into line, until the doorbell, the doorbell of what was prepared, after the end, results to others.
+    /// Steps for the subsystem, see `merge`: into line, until the doorbell, the doorbell of what was prepared, after the end, results to others.
     Enter,
     Dispatch,
     Ring,
@@ -38,10 +37,10 @@ pub(crate) enum Step {
     HandOut,
 }
 
-/// How a thread waits for its I/Os.
+/// Manner in which a thread waits for its I/Os.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// Until an interrupt wakes it.
+    /// It sleeps until an interrupt wakes it.
     Sleep,
     /// It looks again and again.
     Spin,
@@ -52,7 +51,7 @@ pub(crate) enum Wait {
 /// A thread that submits.
 #[derive(Clone, Debug)]
 pub(crate) struct Thread {
-    pub(crate) state: State,
+    pub(crate) state: ThreadState,
     pub(crate) step: Step,
     /// The core that it runs on, or ran on last.
     pub(crate) core: u32,
@@ -70,13 +69,13 @@ pub(crate) struct Thread {
     pub(crate) is_woken: bool,
     /// Asked for, not begun.
     pub(crate) todo: VecDeque<RequestId>,
-    /// In the step that runs.
+    /// Requests of the step that runs.
     pub(crate) batch: Vec<RequestId>,
     /// Through, not picked up.
     pub(crate) ready: Vec<RequestId>,
     /// It computes for the kernel.
     pub(crate) in_kernel: bool,
-    /// What is left of a computation, ns.
+    /// Rest of a computation, ns.
     pub(crate) left_ns: u64,
     /// It was asleep, and pays for running again.
     pub(crate) slept: bool,
@@ -100,10 +99,10 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
-    /// For a caller, at first on this core.
+    /// The thread of a caller, at first on this core.
     pub(crate) fn new(caller: &Caller, core: u32, way: usize, wait: Wait) -> Thread {
         Thread {
-            state: State::Out,
+            state: ThreadState::Out,
             step: Step::Look,
             core,
             wait,
@@ -157,7 +156,7 @@ impl Thread {
         Thread::new(&caller, core, way, Wait::Sleep)
     }
 
-    /// With so many more through, it has what it waits for.
+    /// It has what it waits for, with so many more through.
     #[inline]
     pub(crate) fn has_enough(&self, more: usize) -> bool {
         let through = self.ready.len() + more;
@@ -174,7 +173,7 @@ impl Thread {
     /// It only looks, and may leave its core to others.
     #[inline]
     pub(crate) fn may_yield(&self) -> bool {
-        self.state == State::Spins && !self.keeps_core
+        self.state == ThreadState::Spins && !self.keeps_core
     }
 
     #[inline]

@@ -3,9 +3,10 @@
 //! A thread that something woke takes a free core, or the core of a thread that only looks for completions; else it waits in
 //! one queue. Who never sleeps leaves its core for the next in the queue after a slice of time.
 
+use super::layer::Layer;
 use super::machine::{NAP, TICK, WOKEN};
 use super::part::Host;
-use super::thread::{State, Thread, Wait};
+use super::thread::{Thread, ThreadState, Wait};
 use crate::engine::{Sim, Time, token};
 
 impl Host {
@@ -14,17 +15,17 @@ impl Host {
     pub(super) fn rouse(&mut self, index: u32, sim: &mut Sim) {
         let thread = &mut self.threads[index as usize];
         match thread.state {
-            State::Lingers | State::Naps | State::Queued | State::Running => {}
-            State::Spins => {
+            ThreadState::Lingers | ThreadState::Naps | ThreadState::Queued | ThreadState::Running => {}
+            ThreadState::Spins => {
                 self.stop_spinning(index, sim.now());
                 self.begin_step(index, sim);
             }
-            State::Out => {
+            ThreadState::Out => {
                 if let Some(core) = self.crew.take_idle(thread.core, thread.allowed.as_deref(), sim.now()) {
                     self.place(index, core, sim.now());
                     return self.begin_step(index, sim);
                 }
-                thread.state = State::Queued;
+                thread.state = ThreadState::Queued;
                 self.crew.queue.push_back(index);
                 if self.polls {
                     self.displace_spinner(index, sim);
@@ -49,9 +50,9 @@ impl Host {
     pub(super) fn yields(&mut self, index: u32, sim: &mut Sim) {
         self.stop_spinning(index, sim.now());
         let thread = &mut self.threads[index as usize];
-        (thread.state, thread.slept) = (State::Queued, true);
+        (thread.state, thread.slept) = (ThreadState::Queued, true);
         let core = thread.core;
-        let out = self.paths.switch_out.once();
+        let out = self.ledger.once(self.paths.switch_out);
         self.crew.run(core, sim.now(), out);
         self.crew.queue.push_back(index);
         self.release(core, sim);
@@ -93,7 +94,7 @@ impl Host {
         if thread.helps || thread.wait == Wait::Spin && thread.issued > 0 {
             return self.spin(index, sim);
         }
-        thread.state = State::Out;
+        thread.state = ThreadState::Out;
         let core = thread.core;
         if thread.issued == 0 {
             // Its program thinks, or has ended: that is no sleep of an I/O's making.
@@ -103,24 +104,25 @@ impl Host {
             if thread.napped || thread.flown == 0 {
                 return self.spin(index, sim);
             }
-            thread.state = State::Naps;
+            thread.state = ThreadState::Naps;
             let nap = thread.flown_ns / thread.flown / 2;
             thread.napped = true;
             sim.wake_at(now + nap, token(NAP, index));
         }
         thread.slept = true;
-        let out = self.paths.switch_out.once() + self.paths.ways[thread.way].sleep_call.once();
+        let sleep_call = self.paths.ways[thread.way].sleep_call;
+        let out = self.ledger.once(self.paths.switch_out) + self.ledger.once(sleep_call);
         self.crew.run(core, now, out);
         self.release(core, sim);
     }
 
     pub(super) fn spin(&mut self, index: u32, sim: &mut Sim) {
         let thread = &mut self.threads[index as usize];
-        (thread.state, thread.spins_from) = (State::Spins, sim.now());
+        (thread.state, thread.spins_from) = (ThreadState::Spins, sim.now());
         self.tick(sim);
     }
 
-    /// While threads wait and others only look, the latter take turns.
+    /// Lets threads that only look take turns with those that wait.
     fn tick(&mut self, sim: &mut Sim) {
         if self.ticks || self.crew.queue.is_empty() {
             return;
@@ -158,21 +160,21 @@ impl Host {
 
     /// The timer of a thread that naps: an interrupt on the core where it ran.
     pub(super) fn nap_ends(&mut self, index: u32, sim: &mut Sim) {
-        let ns = self.paths.timer.once();
+        let ns = self.ledger.once(self.paths.timer);
         let core = self.threads[index as usize].core;
         let end = self.interrupt(core, ns, sim);
         sim.wake_at(end, token(WOKEN, index));
     }
 
     pub(super) fn is_awake(&mut self, index: u32, sim: &mut Sim) {
-        self.threads[index as usize].state = State::Out;
+        self.threads[index as usize].state = ThreadState::Out;
         self.rouse(index, sim);
     }
 
     /// The thread has given I/Os back; its program may ask for more at this moment.
     #[inline]
     pub(super) fn linger(&mut self, index: u32, sim: &mut Sim) {
-        self.threads[index as usize].state = State::Lingers;
+        self.threads[index as usize].state = ThreadState::Lingers;
         self.lingering.push(index);
         sim.settle_later();
     }
@@ -186,14 +188,14 @@ impl Host {
 
     pub(super) fn stop_spinning(&mut self, index: u32, now: Time) {
         let Thread { state, core, spins_from, .. } = self.threads[index as usize];
-        if state != State::Spins {
+        if state != ThreadState::Spins {
             return;
         }
         let account = &mut self.crew.cores[core as usize].account;
         let from = spins_from.max(account.until());
         if now > from {
             account.book(from, from, now);
-            self.spin_ns += now - from;
+            self.ledger.spend(Layer::Poll, now - from);
         }
         self.threads[index as usize].spins_from = now;
     }

@@ -14,12 +14,12 @@ use iostack_stats::{Recorder, SERIES_MOST, halve_series};
 use crate::engine::{Kind, Request, STAGES, Time};
 
 #[derive(Clone, Default)]
-struct Tally {
+struct FlowTally {
     latency: Recorder,
     bytes: u64,
 }
 
-/// What came since somebody looked.
+/// Sums since somebody looked.
 #[derive(Default)]
 pub(super) struct Recent {
     pub(super) latency: Recorder,
@@ -53,7 +53,7 @@ const SHORT_MOST: usize = 20;
 /// So often they double.
 const DOUBLINGS: u32 = 9;
 
-/// How long the first slices are where ones of this length are asked for.
+/// Length of the first slices where ones of this length are asked for.
 fn first_slice(asked: Nanos) -> Nanos {
     if asked == Nanos::secs(1) { Nanos(asked.0 >> DOUBLINGS) } else { asked }
 }
@@ -61,12 +61,12 @@ fn first_slice(asked: Nanos) -> Nanos {
 /// The sums of one report group.
 pub(super) struct Board {
     slice: Nanos,
-    /// Of each slice that has ended while they are still shorter than was asked for: together they become longer ones.
+    /// Latencies of each slice while they are shorter than was asked for: together they become longer ones.
     short: Vec<Recorder>,
     asked: Nanos,
-    tallies: Box<[Tally; 3]>,
-    totals: Box<[Tally; 3]>,
-    /// By direction and stage; made when a direction is first seen.
+    tallies: Box<[FlowTally; 3]>,
+    totals: Box<[FlowTally; 3]>,
+    /// Times by direction and stage; made when a direction is first seen.
     stages: [Option<Box<[Recorder; STAGES]>>; 3],
     sync: Recorder,
     open: Box<OpenSlice>,
@@ -74,9 +74,9 @@ pub(super) struct Board {
     heat: Heat,
     gauges: Vec<Gauge>,
     recent: Option<Box<Recent>>,
-    /// Of all I/Os, also of those that do not count.
+    /// I/Os in flight, also those that do not count.
     in_flight: u64,
-    /// When the number in flight changed last.
+    /// Moment when the number in flight changed last.
     changed: Time,
     /// Integral of the number in flight over time.
     area: u128,
@@ -174,7 +174,7 @@ impl Board {
 
     /// I/Os that counted so far.
     pub(super) fn ios(&self) -> u64 {
-        let counted = |tally: &Tally| tally.latency.count();
+        let counted = |tally: &FlowTally| tally.latency.count();
         self.tallies.iter().chain(self.totals.iter()).map(counted).sum()
     }
 
@@ -201,7 +201,7 @@ impl Board {
         }
     }
 
-    /// What was published since the last call.
+    /// Takes the sums since the last call.
     pub(super) fn take_recent(&mut self) -> Box<Recent> {
         self.publish();
         self.recent.replace(Box::default()).unwrap_or_default()

@@ -5,10 +5,10 @@ use iostack_model::{Caveat, Data, Engine, HostUse, Outcome};
 
 use super::About;
 
-/// Whether the job asks for it.
+/// True for a job that asks for it.
 type Asks = fn(&Outcome) -> bool;
 
-/// What the simulation leaves out: whether the job asks for it, and what it is. `asked.rs` goes through all that can be asked.
+/// All that the simulation leaves out, with a test for jobs that ask for it. `asked.rs` goes through all that can be asked.
 const LEFT_OUT: &[(Asks, &str)] = &[
     (
         |outcome| outcome.inside.as_ref().is_none_or(|inside| inside.host.is_none()),
@@ -44,7 +44,7 @@ const LEFT_OUT: &[(Asks, &str)] = &[
 ];
 
 /// All reasons to doubt the outcome; `formulas` say how states were made that were not written.
-pub(super) fn of(outcome: &Outcome, about: &About, formulas: &[String]) -> Vec<Caveat> {
+pub(super) fn caveats_of_outcome(outcome: &Outcome, about: &About, formulas: &[String]) -> Vec<Caveat> {
     let evidence = Evidence { simulated: true, ..Evidence::default() };
     let mut caveats: Vec<Caveat> = iostack_doubt::of_run(outcome, &evidence).collect();
     caveats.push(Caveat::Simulated {

@@ -6,7 +6,7 @@ use iostack_workload::trace::TraceError;
 
 use crate::sheet::SheetError;
 
-/// No outcome.
+/// Reason why there is no outcome.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {
     /// The device's numbers do not make a device.
@@ -15,11 +15,11 @@ pub enum SimError {
     /// The job cannot be asked of this device.
     #[error("job `{job}` on a device of {capacity}")]
     Job {
-        /// Its name.
+        /// Name of the job.
         job: String,
-        /// What the device holds.
+        /// Capacity of the device.
         capacity: Bytes,
-        /// What is wrong with it.
+        /// Fault of the job.
         source: WorkloadError,
     },
     /// Without a page cache nobody cuts blocks into what the device takes.
@@ -27,13 +27,13 @@ pub enum SimError {
         "job `{job}`: {what} of {length} bytes is no multiple of the device's block of {block}; give a multiple: there is no page cache to round it"
     )]
     Unaligned {
-        /// Its name.
+        /// Name of the job.
         job: String,
         /// Block size, offset, ..
         what: &'static str,
-        /// As asked.
+        /// Length or offset as asked.
         length: u64,
-        /// What it must be a multiple of.
+        /// Unit that it must be a multiple of.
         block: u64,
     },
     /// Buffered I/O was asked for by name, where it would be direct I/O under another name.
@@ -41,11 +41,11 @@ pub enum SimError {
         "job `{job}` asks for the page cache (direct = false), and simulated {device} has no memory for one; {remedy}, or leave direct out"
     )]
     NoPageCache {
-        /// Its name.
+        /// Name of the job.
         job: String,
-        /// The sheet's.
+        /// Name of the sheet.
         device: String,
-        /// What would have one.
+        /// Way to a device that has one.
         remedy: &'static str,
     },
     /// More I/Os become due than the device can serve, so that the wait grows for ever and no figure has a meaning.
@@ -53,37 +53,21 @@ pub enum SimError {
         "job `{job}` is unstable: it asks for {asked:.0} I/Os per second and got {achieved:.0}, so that its I/Os waited longer and longer ({late} at the end); lower the rate below that, or raise the queue depth"
     )]
     Unstable {
-        /// Its name.
+        /// Name of the job.
         job: String,
         /// I/Os per second of all threads.
         asked: f64,
-        /// What the device gave.
+        /// I/Os per second that the device gave.
         achieved: f64,
-        /// How late the last I/O was submitted.
+        /// Delay of the last submission.
         late: Nanos,
-    },
-    /// A device alone has no processor.
-    #[error(
-        "job `{job}`: an application needs a platform: its processor time counts; `iostack sim list` names platforms"
-    )]
-    NeedsPlatform {
-        /// Its name.
-        job: String,
-    },
-    /// An application beside other jobs.
-    #[error(
-        "job `{job}`: an application runs alone; put stonewall = true into it and into the job behind it"
-    )]
-    NotAlone {
-        /// Its name.
-        job: String,
     },
     /// A trace among jobs.
     #[error(
         "job `{job}`: a simulated device replays one trace, and nothing beside it; leave the other jobs out"
     )]
     TraceAlone {
-        /// Its name.
+        /// Name of the job.
         job: String,
     },
     /// A processor that the platform has not.
@@ -91,11 +75,11 @@ pub enum SimError {
         "job `{job}` is bound to processor {cpu}, but the platform has {cores}, from 0 on; change `cpus`"
     )]
     NoSuchCore {
-        /// Its name.
+        /// Name of the job.
         job: String,
-        /// The processor.
+        /// Number of the processor.
         cpu: u32,
-        /// How many there are.
+        /// Number of processors that there are.
         cores: u32,
     },
     /// A part has lost requests: a bug of the simulated device.
@@ -103,11 +87,11 @@ pub enum SimError {
         "{count} requests were never answered (the first: {first}); nothing more happens at {at}: this is a bug in the simulated device, please report the command and its seed"
     )]
     Unserved {
-        /// How many are in flight.
+        /// Number of requests in flight.
         count: u64,
         /// One of them.
         first: String,
-        /// When the simulation stood still.
+        /// Moment when the simulation stood still.
         at: Nanos,
     },
     /// A line of a trace.
@@ -118,13 +102,13 @@ pub enum SimError {
         "I/O {number} of the trace covers {length} bytes at {offset}, but the device holds {capacity}; take a larger device, or wrap the trace"
     )]
     BeyondDevice {
-        /// From 1.
+        /// Number of the I/O in the trace, from 1.
         number: u64,
-        /// First byte.
+        /// First byte of the I/O.
         offset: u64,
-        /// Bytes.
+        /// Bytes of the I/O.
         length: u64,
-        /// What the device holds.
+        /// Capacity of the device.
         capacity: Bytes,
     },
     /// The device falls ever further behind the trace.
@@ -132,9 +116,9 @@ pub enum SimError {
         "the device cannot keep up with the trace: {in_flight} I/Os are in flight after {at}; replay it slower, or as fast as a queue depth allows"
     )]
     Overrun {
-        /// How many.
+        /// Number of I/Os in flight.
         in_flight: u64,
-        /// In virtual time.
+        /// Moment in virtual time.
         at: Nanos,
     },
     /// Not a speed.

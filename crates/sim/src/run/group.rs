@@ -1,8 +1,8 @@
 //! What is counted of jobs that are reported as one?
 
 use iostack_model::{
-    AppUse, DepthFound, Direction, Failure, FlashUse, HostUse, Job, Load, LogEntry, LogSpan, Nanos,
-    ResourceUse, Steady,
+    DepthFound, Direction, Failure, FlashUse, HostUse, Job, Load, LogEntry, LogSpan, Nanos, ResourceUse,
+    Steady,
 };
 use iostack_workload::load::{NOT_STEADY, Search, Span, look_for_steadiness, ramp_of};
 
@@ -25,7 +25,7 @@ const DRAIN_SHARE: u64 = 10;
 pub(super) struct Group<'a> {
     pub(super) jobs: Vec<&'a Job>,
     pub(super) board: Board,
-    /// Where the series starts.
+    /// Start of the series.
     pub(super) origin: Time,
     /// The series has started.
     pub(super) open: bool,
@@ -40,7 +40,7 @@ pub(super) struct Group<'a> {
     pub(super) failures: Vec<Failure>,
     /// The least depth that a thread found.
     pub(super) depth_found: Option<DepthFound>,
-    /// What was seen of the goal, where its jobs have one.
+    /// State of the goal, where its jobs have one.
     pub(super) steady: Option<Steady>,
     pub(super) verified: u64,
     /// Blocks that were read back between the writes.
@@ -50,19 +50,16 @@ pub(super) struct Group<'a> {
     pub(super) interrupted: bool,
     pub(super) late: Option<Nanos>,
     pub(super) ended: Option<Ended>,
-    /// Of an application: what it did.
-    pub(super) app: Option<AppUse>,
-    /// When progress was told last.
+    /// Moment when progress was told last.
     pub(super) looked: Time,
-    /// When the load is full.
     full: Full,
     /// It is full when measuring starts: each job has a ramp.
     ramped: bool,
-    /// What the resources did until the time was up, where measuring ends then.
+    /// Use of the resources until the time was up, where measuring ends then.
     resources: Option<Vec<ResourceUse>>,
 }
 
-/// What the device shows at the end of a group.
+/// Figures of the device at the end of a group.
 pub(super) struct Ended {
     pub(super) elapsed: Nanos,
     pub(super) resources: Vec<ResourceUse>,
@@ -94,7 +91,6 @@ impl<'a> Group<'a> {
             interrupted: false,
             late: None,
             ended: None,
-            app: None,
             looked: now,
             full: Full::default(),
             ramped: true,
@@ -133,15 +129,9 @@ impl<'a> Group<'a> {
         if self.to_start > 0 { Time::MAX } else { self.until }
     }
 
-    /// A thread, or the application, begins to measure.
+    /// A thread begins to measure.
     pub(super) fn begins(&mut self, now: Time) {
         self.full.begins(now, self.board.flight(now));
-    }
-
-    /// The application as a whole begins to measure.
-    pub(super) fn begins_whole(&mut self, now: Time) {
-        self.full.to_begin = 1;
-        self.begins(now);
     }
 
     /// A thread submits no more.
@@ -161,7 +151,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Where measuring ends: with the last answer, unless the load was full from the start, and the wait for the last answers
+    /// End of measuring: the last answer, unless the load was full from the start, and the wait for the last answers
     /// is short beside the window. So the depth achieved is never more than so much above the asked one.
     fn end_of_measuring(&self) -> Time {
         let last = self.board.last;
@@ -170,7 +160,7 @@ impl<'a> Group<'a> {
         if is_window { last.min(self.until) } else { last }
     }
 
-    /// How full the load was, of what was counted.
+    /// Fullness of the load that was counted.
     pub(super) fn load(&self, elapsed: Nanos, flown: u128) -> Option<Load> {
         self.full.told(elapsed, flown)
     }

@@ -2,11 +2,11 @@
 
 use iostack_model::{Inside, Limiting, Outcome, ResourceUse};
 
-/// From this share on a resource counts as used up: what is left is chance and the start of the run.
+/// Share from which on a resource counts as used up: the rest is chance and the start of the run.
 const FULL: f64 = 0.9;
 
 /// The resource that limits; `None` when nothing was busy.
-pub(super) fn of(outcome: &Outcome, inside: &Inside) -> Option<Limiting> {
+pub(super) fn limiting_resource(outcome: &Outcome, inside: &Inside) -> Option<Limiting> {
     let busy = |each: &&ResourceUse| each.visits > 0 && each.busiest > 0.0;
     let most = |list: Vec<&ResourceUse>, by: fn(&ResourceUse) -> f64| {
         // The first of equals: the nearest to the host.
@@ -90,7 +90,7 @@ mod tests {
 
     fn limit(resources: Vec<ResourceUse>) -> Option<Limiting> {
         let outcome = super::super::tests::outcome();
-        of(&outcome, &Inside { resources, ..Inside::default() })
+        limiting_resource(&outcome, &Inside { resources, ..Inside::default() })
     }
 
     #[test]

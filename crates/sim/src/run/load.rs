@@ -15,7 +15,7 @@ use crate::engine::Time;
 /// Integral of a number in flight over time, and the number.
 type Flight = (u128, u64);
 
-/// When the load of a report group is full.
+/// Time in which the load of a report group is full.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Full {
     /// Threads that have not begun.
@@ -43,7 +43,7 @@ impl Full {
         self.until.get_or_insert((now, flight));
     }
 
-    /// Of a measured time of `elapsed`, in which the I/Os that count were in flight for `flown` in sum.
+    /// The load in a measured time of `elapsed`, in which the I/Os that count were in flight for `flown` in sum.
     pub(super) fn told(&self, elapsed: Nanos, flown: u128) -> Option<Load> {
         let (until, (area_until, number)) = self.until?;
         // Some thread had ended before another began: the load was full at no time.

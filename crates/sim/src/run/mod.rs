@@ -15,7 +15,6 @@
 //!
 //! Start reading at [`run`], then `stage.rs`.
 
-mod app;
 #[cfg(test)]
 mod asked;
 mod board;
@@ -46,7 +45,7 @@ pub use error::SimError;
 pub use outcome::{About, inside_of};
 pub use replay::{Replay, replay};
 
-/// How to run.
+/// Options of a run.
 #[derive(Clone, Copy)]
 pub struct RunOptions<'a> {
     /// Decides whatever chance does in the device; offsets and mix follow the jobs' own seeds.
@@ -64,13 +63,13 @@ pub struct RunOptions<'a> {
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl RunOptions<'_> {
-    /// With this seed; nobody watches and nobody stops it.
+    /// Options with this seed; nobody watches and nobody stops it.
     pub fn seeded(seed: u64) -> RunOptions<'static> {
         RunOptions { seed, spans_max: 0, stop: &NEVER, progress: None, progress_every_requests: 1 << 16 }
     }
 }
 
-/// What came of it.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// One per report group, in the order of the jobs.
@@ -136,20 +135,9 @@ pub fn run_world(
         if let Some(&cpu) = job.cpus.iter().flatten().find(|&&cpu| cpu >= cores) {
             return Err(SimError::NoSuchCore { job: job.name.clone(), cpu, cores });
         }
-        if job.app.is_none() {
-            worker::check_alignment(job, shape)?;
-        }
+        worker::check_alignment(job, shape)?;
         let refuse = |source| SimError::Job { job: job.name.clone(), capacity: shape.capacity, source };
         iostack_workload::validate(job, shape.capacity, shape.block).map_err(refuse)?;
-        if let Some(app) = &job.app {
-            crate::apps::validate(app, job, shape.capacity).map_err(refuse)?;
-        }
-    }
-    let together = |jobs: &Vec<&Job>| {
-        jobs.iter().find(|job| job.app.is_some() && jobs.len() > 1).map(|job| job.name.clone())
-    };
-    if let Some(job) = stages(&jobs, |job| job).iter().find_map(together) {
-        return Err(SimError::NotAlone { job });
     }
     if let Some(job) = jobs.iter().find(|job| job.recorded.is_some()) {
         return Err(SimError::TraceAlone { job: job.name.clone() });
@@ -160,11 +148,7 @@ pub fn run_world(
             break;
         }
         over = jobs.iter().any(|job| job.ends == Ends::All);
-        let groups = match jobs[..] {
-            [job] if job.app.is_some() => vec![app::run(&mut bench, job)?],
-            _ => Stage::new(&mut bench, &jobs)?.run()?,
-        };
-        for group in groups {
+        for group in Stage::new(&mut bench, &jobs)?.run()? {
             let mut outcome = outcome::assemble(group, &bench.world, about, options.seed)?;
             outcome.caveats.extend(doubts::of_files(&outcome, &several));
             outcomes.push(outcome);
@@ -213,7 +197,7 @@ fn word(kind: Kind) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Of the smallest device, for tests of what reads outcomes.
+    /// An outcome of the smallest device, for tests of what reads outcomes.
     pub(super) fn outcome() -> Outcome {
         let sheet = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
         let job = Job { io_count: Some(100), ..Job::default() };

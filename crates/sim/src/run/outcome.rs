@@ -13,25 +13,25 @@ use super::group::{Ended, Group};
 use super::{doubts, limit};
 use crate::engine::{Part, World, alike};
 
-/// Who answered, as the outcome says it.
+/// The device that answered, as the outcome says it.
 #[derive(Clone, Debug, Default)]
 pub struct About {
-    /// As in `sim:NAME`.
+    /// Name as in `sim:NAME`.
     pub device: String,
-    /// In words.
+    /// Name in words.
     pub title: String,
     /// `built in`, or the path of the file.
     pub origin: String,
     /// Numbers that were changed: key and value, as typed.
     pub changed: Vec<(String, String)>,
-    /// What it holds when the job begins; empty where that makes no difference.
+    /// Content when the job begins; empty where that makes no difference.
     pub state: String,
-    /// What its numbers rest on.
-    pub tally: SourceTally,
+    /// Counts of its numbers by what they rest on.
+    pub tally: Tally,
 }
 
 impl About {
-    /// Of a device with a sheet.
+    /// Describes a device with a sheet.
     pub fn of(sheet: &Sheet) -> About {
         let key = format!("{}.state", sheet.kind.name);
         let state = sheet.kind.parameters.iter().find(|parameter| parameter.key == key);
@@ -45,7 +45,7 @@ impl About {
         }
     }
 
-    /// What it says of the device, and nothing yet of what happened in it.
+    /// Says all of the device, and nothing yet of what happened in it.
     fn inside(&self) -> Inside {
         Inside {
             device: self.device.clone(),
@@ -58,7 +58,7 @@ impl About {
     }
 }
 
-/// What happened inside drives that somebody else's requests drive, since [`World::begin`]; `sheet` is of the first.
+/// Events inside drives that somebody else's requests drive, since [`World::begin`]; `sheet` is of the first.
 pub fn inside_of(sheet: &Sheet, seed: u64, worlds: &[&World], outcome: &Outcome) -> Inside {
     let flash: Vec<FlashUse> = worlds.iter().flat_map(|world| world.flash()).collect();
     let mut inside = Inside {
@@ -69,7 +69,7 @@ pub fn inside_of(sheet: &Sheet, seed: u64, worlds: &[&World], outcome: &Outcome)
         flash: together(&flash),
         ..About::of(sheet).inside()
     };
-    inside.limit = limit::of(outcome, &inside);
+    inside.limit = limit::limiting_resource(outcome, &inside);
     inside
 }
 
@@ -109,10 +109,8 @@ pub(super) fn assemble(
         interrupted: group.interrupted,
         log: group.log,
         log_spans: group.log_spans,
-        app: group.app,
         ..Outcome::empty(job, target, Storage::default())
     };
-    outcome.job.mix = outcome.app.as_ref().map_or(outcome.job.mix, super::app::mix);
     outcome.iops = iops(&outcome);
     let mut inside = Inside {
         seed,
@@ -126,7 +124,7 @@ pub(super) fn assemble(
         host,
         ..about.inside()
     };
-    inside.limit = limit::of(&outcome, &inside);
+    inside.limit = limit::limiting_resource(&outcome, &inside);
     inside.load = load;
     outcome.cpu = cpu(&inside, outcome.ios());
     outcome.inside = Some(inside);
@@ -134,7 +132,7 @@ pub(super) fn assemble(
     stable(outcome, group.late)
 }
 
-/// What an observer on the simulated machine would have seen of its processors; nothing where the host costs nothing. Of
+/// Use of processors as an observer on the simulated machine would have seen it; nothing where the host costs nothing. Of
 /// the busiest core no more is known than that it ran the busiest thread, or interrupts.
 fn cpu(inside: &Inside, ios: u64) -> CpuUse {
     let Some(host) = &inside.host else { return CpuUse::default() };
@@ -163,7 +161,7 @@ fn stable(outcome: Outcome, late: Option<Nanos>) -> Result<Outcome, SimError> {
 
 fn caveats(outcome: &Outcome, world: &World, about: &About) -> Vec<Caveat> {
     let formulas: Vec<String> = world.parts().filter_map(Part::state_by_formula).collect();
-    doubts::of(outcome, about, &formulas)
+    doubts::caveats_of_outcome(outcome, about, &formulas)
 }
 
 fn check_utilisation(resources: &[ResourceUse]) {

@@ -11,7 +11,7 @@ const BLOCK: u64 = 512;
 /// Two writes of this block were in flight together.
 const EITHER: u32 = Request::TORN - 1;
 
-/// What a read must bring.
+/// Stamp that a read must bring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Expected {
     /// The stamp; 0 where nothing was written, [`Request::TORN`] when blocks differ.
@@ -22,7 +22,7 @@ pub(super) struct Expected {
     empty: bool,
 }
 
-/// What every block must bring.
+/// Stamps that all blocks must bring.
 #[derive(Debug, Default)]
 pub(super) struct Proof {
     shadow: Stamps,
@@ -61,7 +61,7 @@ impl Proof {
         }
     }
 
-    /// What a read of the range brings, asked when it is submitted and when it has completed.
+    /// Stamp for a read of the range, asked when it is submitted and when it has completed.
     pub(super) fn expects(&self, offset: u64, length: u32) -> Expected {
         let mut expected: Option<Expected> = None;
         for at in blocks(offset, length) {
@@ -76,7 +76,7 @@ impl Proof {
     }
 }
 
-/// What is wrong with a read that brought `stamp`, in words; `None` when nothing is.
+/// Fault of a read that brought `stamp`, in words; `None` when there is none.
 pub(super) fn wrong(stamp: u32, before: Expected, after: Expected, offset: u64, now: Time) -> Option<String> {
     if before.either || after.either {
         return None;

@@ -19,10 +19,10 @@ use crate::engine::{Caller, Happened, Kind, RequestId, Shape, Time, World};
 /// So many in flight: the device does not keep up, and never will.
 const IN_FLIGHT_MAX: u64 = 1 << 20;
 
-/// How to replay.
+/// Options of a replay.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// What the outcome shows as its job; name, slice, percentiles and logs are used, and the queue depth without a speed.
+    /// Job of the outcome; name, slice, percentiles and logs are used, and the queue depth without a speed.
     pub job: Job,
     /// 1.0 as recorded, 2.0 in half the time; `None` as fast as the job's depth allows.
     pub speed: Option<f64>,
@@ -106,7 +106,7 @@ impl<'a> Replayer<'_, 'a, '_> {
         }]);
         self.bench.world.begin();
         self.bench.keep_spans();
-        self.group.begins_whole(0);
+        self.group.begins(0);
         self.bench.world.sim.alarm_at(self.group.board.slice().0, SLICE);
         self.fill()?;
         while self.in_flight > 0 || self.alarm != Time::MAX {

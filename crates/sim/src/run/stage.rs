@@ -36,14 +36,14 @@ const STANDING_MOST: u64 = 1 << 16;
 /// The same of a job that ends by its own count: it would have no rate.
 const STANDING_COUNTED_MOST: u64 = 1 << 22;
 
-/// What an alarm is for, in the upper bits of its token; below, the stage's number modulo 2^8 and an index.
+/// Purpose of an alarm, in the upper bits of its token; below, the stage's number modulo 2^8 and an index.
 const START: u32 = 0;
 const BORDER: u32 = 1;
 const DUE: u32 = 2;
 const SLICE: u32 = 3;
 const INDEX_BITS: u32 = 19;
 
-/// What lives on from stage to stage.
+/// State that lives on from stage to stage.
 pub(super) struct Bench<'a> {
     pub(super) world: World,
     pub(super) proof: Option<Proof>,
@@ -142,7 +142,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         Ok(self.groups)
     }
 
-    /// Until no worker is left.
+    /// Goes on until no worker is left.
     fn go(&mut self) -> Result<(), SimError> {
         while self.running > 0 {
             match self.bench.world.next() {

@@ -1,6 +1,6 @@
 //! What follows from a completion where a worker waits for batches, keeps logs, verifies or flushes?
 
-use iostack_model::{Direction, LogEntry, Nanos, Stage as Where};
+use iostack_model::{Direction, LogEntry, Nanos};
 use iostack_workload::Op;
 use iostack_workload::load::{Expected, FAILURES_MAX, Step};
 
@@ -40,7 +40,7 @@ impl Stage<'_, '_> {
         let sim = &mut self.bench.world.sim;
         let now = sim.now();
         // Nothing in the common case, in which nobody waits for a batch.
-        sim.spend(id, Where::Wake);
+        sim.spend(id, iostack_model::Stage::Wake);
         let request = sim.request(id);
         let slot = request.user & SLOT_MASK;
         let flight = worker.flights[slot as usize];

@@ -14,7 +14,7 @@ use super::SimError;
 use super::proof::Expected;
 use crate::engine::{Caller, RequestId, Shape, Time};
 
-/// What a thread is doing.
+/// State of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
     /// It has not started.
@@ -25,25 +25,24 @@ pub(super) enum Doing {
     EndFlush,
     /// It reads back what it wrote.
     ReadingBack,
-    /// Nothing more.
     Done,
 }
 
-/// What must be known of an I/O in flight, beside the request.
+/// Facts about an I/O in flight, beside the request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flight {
-    /// When it was meant to start.
+    /// Moment when it was meant to start.
     pub(super) start: Time,
-    /// What a read must bring, as far as known at its start.
+    /// Stamp that a read must bring, as far as known at its start.
     pub(super) expected: Expected,
 }
 
 /// One thread of one job.
 pub(super) struct Worker<'a> {
     pub(super) job: &'a Job,
-    /// Of the stage's jobs.
+    /// Index among the stage's jobs.
     pub(super) of_job: usize,
-    /// Of the stage's groups.
+    /// Index among the stage's groups.
     pub(super) group: usize,
     /// Its number among the threads of the job.
     number: u32,
@@ -118,7 +117,7 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// As the host knows it, the `number`th of the stage.
+    /// The thread as the host knows it, the `number`th of the stage.
     pub(super) fn caller(&self, number: u32) -> Caller {
         Caller {
             engine: self.job.engine,
@@ -149,7 +148,7 @@ impl<'a> Worker<'a> {
         !search.is_uncounted()
     }
 
-    /// What it does now, having nothing else to do.
+    /// Next act, when it has nothing else to do.
     pub(super) fn next(&mut self, now: Time) -> Next {
         let next = self.load.next(now, self.in_flight, |_| false);
         match next {
@@ -197,7 +196,7 @@ pub(super) fn check_alignment(job: &Job, shape: Shape) -> Result<(), SimError> {
     }
 }
 
-/// How a value went over a run of unknown length: some tens of samples, evenly spread.
+/// Course of a value over a run of unknown length: some tens of samples, evenly spread.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trend {
     samples: Vec<u64>,

@@ -34,7 +34,7 @@ fn bytes(ran: &Ran) -> String {
     format!("{ran:?}")
 }
 
-/// FNV-1a.
+/// Checksum by FNV-1a.
 fn checksum(text: &str) -> u64 {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))

@@ -1,10 +1,8 @@
 //! Is what the simulator says of queues, jobs and traces true?
 //!
 //! `queueing`: closed forms and exact recursions. `laws`: what holds for every device. `determinism`: the same seed, the same
-//! bytes. `jobs`, `replays`: each option of a job, and recorded I/Os, on devices whose answer is known. `apps`: applications on
-//! platforms. `steady`: long runs, short runs, and the load in them. `together`: jobs that look at each other.
+//! bytes. `jobs`, `replays`: each option of a job, and recorded I/Os, on devices whose answer is known. `steady`: long runs, short runs, and the load in them. `together`: jobs that look at each other.
 
-mod apps;
 mod determinism;
 mod jobs;
 mod laws;

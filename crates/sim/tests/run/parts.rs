@@ -5,14 +5,14 @@ use iostack_sim::engine::{Account, Part, PartId, RequestId, Server, Shape, Sim, 
 use iostack_workload::Rng;
 use iostack_workload::natural_log;
 
-/// How long a service takes, ns.
+/// Length of a service, ns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Service {
     Fixed(u64),
     Exponential(f64),
     /// One time in ten the second.
     Mixed(u64, u64),
-    /// What whoever submitted it wrote into `Request::user`.
+    /// The number that whoever submitted it wrote into `Request::user`.
     Asked,
 }
 

@@ -12,7 +12,7 @@ use iostack_workload::Rng;
 
 use crate::parts::{Service, Station, exponential};
 
-/// What a run of an open queue gave, all in ns.
+/// Sums over a run of an open queue, all in ns.
 struct Drawn {
     customers: f64,
     arrivals: f64,

@@ -10,7 +10,7 @@ use iostack_sim::sheet::Sheet;
 
 use crate::parts::{Service, Station};
 
-/// On a device that takes 10 us for each.
+/// Runs jobs on a device that takes 10 us for each I/O.
 fn outcomes(jobs: &[Job]) -> Vec<Outcome> {
     let sheet = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
     run(&sheet, jobs, &RunOptions::seeded(1)).expect("sound jobs").outcomes

@@ -32,7 +32,7 @@ const RESIDUAL: f64 = 0.01;
 
 /// True when a job of these options alone ends by itself; else it is to be run in steady state.
 pub(crate) fn ends(options: &[(String, String)]) -> bool {
-    let ends = ["io_count", "runtime", "io_limit", "size", "app"];
+    let ends = ["io_count", "runtime", "io_limit", "size"];
     options.iter().any(|(key, _)| ends.contains(&key.as_str()))
 }
 

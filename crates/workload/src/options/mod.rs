@@ -6,7 +6,6 @@
 //!
 //! Start reading at [`set_option`].
 
-mod app;
 pub(crate) mod native;
 pub(crate) mod option;
 #[cfg(test)]

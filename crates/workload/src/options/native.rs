@@ -10,7 +10,6 @@ use iostack_model::{
     SteadyFigure, SteadyLimit, Think, Verify, VerifyMode,
 };
 
-use super::app;
 use super::value::{
     Set, ValueError, access, any, bad, count, cpu_list, mix, number, parsed, pattern, per_second,
     percentiles, positive, size_shares, switch, whole, whole_u32,
@@ -262,52 +261,6 @@ pub(crate) const ROWS: &[Row] = &[
             Ok(())
         },
     ),
-    row(
-        "app",
-        "An application instead of a pattern, on simulated platforms: tpcc or postmark",
-        "tpcc",
-        app::set,
-    ),
-    row("warehouses", "TPC-C: warehouses of 70 MB each", "100", |job, text| {
-        app::tpcc(job)?.warehouses = whole_u32(text, 1, app::MOST)?;
-        Ok(())
-    }),
-    row(
-        "users",
-        "TPC-C: users, each of whom begins when its last transaction has ended",
-        "100",
-        |job, text| {
-            app::tpcc(job)?.users = whole_u32(text, 1, app::MOST)?;
-            Ok(())
-        },
-    ),
-    row("pool", "TPC-C: bytes of the buffer pool", "1536m", |job, text| {
-        app::tpcc(job)?.pool = parsed(text)?;
-        Ok(())
-    }),
-    row("redo_log", "TPC-C: bytes of the redo log, all its files together", "768m", |job, text| {
-        app::tpcc(job)?.redo_log = parsed(text)?;
-        Ok(())
-    }),
-    row("users_inside", "TPC-C: users that the server lets in at a time; 0 is all", "8", |job, text| {
-        app::tpcc(job)?.inside = whole_u32(text, 0, app::MOST)?;
-        Ok(())
-    }),
-    row(
-        "commit",
-        "TPC-C: commits share flushes in a group, or go one after the other: group or serial",
-        "serial",
-        app::set_commit,
-    ),
-    row("small_files", "Postmark: files of each thread at first", "500", |job, text| {
-        app::postmark(job)?.files = whole_u32(text, 1, 1 << 24)?;
-        Ok(())
-    }),
-    row("file_size", "Postmark: bytes of the smallest and the largest file", "500-9770", app::set_sizes),
-    row("transactions", "Postmark: transactions of each thread", "10000", |job, text| {
-        app::postmark(job)?.transactions = whole(text, 1, u64::MAX)?;
-        Ok(())
-    }),
 ];
 
 /// What the job replays; it replays something from now on.

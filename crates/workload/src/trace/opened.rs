@@ -36,8 +36,8 @@ impl<'a> Opened<'a> {
             job.name
         );
         ensure!(
-            job.verify.is_none() && job.app.is_none() && job.rate.is_none(),
-            "job `{}` replays a trace, which says itself what is asked and when; leave verify, app and rate out",
+            job.verify.is_none() && job.rate.is_none(),
+            "job `{}` replays a trace, which says itself what is asked and when; leave verify and rate out",
             job.name
         );
         ensure!(

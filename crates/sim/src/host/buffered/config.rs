@@ -5,7 +5,6 @@ use iostack_model::Bytes;
 
 use super::PAGE;
 use crate::engine::Shape;
-use crate::host::system::System;
 
 /// Sizes and limits.
 #[derive(Clone, Debug)]
@@ -31,35 +30,9 @@ pub(crate) struct Config {
     pub(crate) block: Bytes,
 }
 
-/// Clocks that this part asks for.
-#[derive(Clone, Debug)]
-pub(crate) struct Clocks {
-    pub(crate) syscall: f64,
-    pub(crate) vfs: f64,
-    pub(crate) lookup: f64,
-    pub(crate) page: f64,
-    pub(crate) copy: f64,
-    pub(crate) sleep: f64,
-    pub(crate) wake: f64,
-}
-
-impl Clocks {
-    pub(crate) fn of(sheet: &Sheet, system: &System) -> Result<Clocks, SheetError> {
-        Ok(Clocks {
-            syscall: system.syscall,
-            vfs: system.vfs,
-            lookup: sheet.number("os.lookup")?,
-            page: sheet.number("os.page")?,
-            copy: sheet.number("os.copy")?,
-            sleep: system.switch_out,
-            wake: system.wake + system.switch_in,
-        })
-    }
-}
-
 impl Config {
-    /// Of a platform's sheet with memory; `shape` is what the host shows, `area` what the file system takes of each space.
-    pub(crate) fn of(sheet: &Sheet, shape: Shape, spaces: u32, area: u64) -> Result<Config, SheetError> {
+    /// Reads a platform's sheet with memory; `shape` is what the host shows, `area` what the file system takes of each space.
+    pub(crate) fn read(sheet: &Sheet, shape: Shape, spaces: u32, area: u64) -> Result<Config, SheetError> {
         let pages = sheet.bytes("platform.memory")?.0 / PAGE;
         if !(16..1 << 30).contains(&pages) {
             return Err(sheet.refuse("platform.memory", "no cache of that size", "write 64KiB to 4TiB"));

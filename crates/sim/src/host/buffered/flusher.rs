@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use super::issue::{FLUSH, Io};
 use super::{Buffered, PAGE};
 use crate::engine::{Kind, Sim, Time};
+use crate::host::filesystem::WriteOrder;
 use crate::host::layer::Layer;
 
 /// Dirty pages are written after this long, as `vm.dirty_expire_centisecs` says.
@@ -23,7 +24,7 @@ pub(super) struct Flusher {
     pub(super) thread: u32,
     computes: bool,
     in_flight: u32,
-    /// Where in the file it goes on.
+    /// Page where it goes on.
     cursor: u32,
     extent: Option<(u32, u32)>,
     /// Pages to write whatever the share of dirty ones.
@@ -74,7 +75,7 @@ impl Buffered {
         let (thread, cursor) = (flusher.thread, flusher.cursor);
         let first = space * self.config.space_pages;
         let bill = std::mem::take(&mut self.bill);
-        let next = if self.fs.is_sorted {
+        let next = if self.fs.order == WriteOrder::Sorted {
             self.next_extent(cursor.max(first), space).or_else(|| self.next_extent(first, space))
         } else {
             self.next_in_order(space)
@@ -112,7 +113,8 @@ impl Buffered {
         let end = (space + 1) * self.config.space_pages;
         let first = self.cache.next_dirty(page).filter(|&page| page < end)?;
         let mut count = 0;
-        while count < self.fs.request && first + count < end && self.cache.is_dirty(first + count) {
+        while u64::from(count) < self.fs.request && first + count < end && self.cache.is_dirty(first + count)
+        {
             self.write_page(first + count);
             count += 1;
         }
@@ -125,7 +127,9 @@ impl Buffered {
         while let Some(&page) = self.flushers[space as usize].order.front() {
             if self.cache.is_dirty(page) {
                 match &mut extent {
-                    Some((first, count)) if *first + *count == page && *count < self.fs.request => {
+                    Some((first, count))
+                        if *first + *count == page && u64::from(*count) < self.fs.request =>
+                    {
                         *count += 1;
                     }
                     Some(_) => break,
@@ -159,8 +163,7 @@ impl Buffered {
         let flusher = &mut self.flushers[space as usize];
         flusher.is_timed = false;
         let has_changes = flusher.has_changes;
-        if flusher.dirty_since.is_some_and(|since| now - since >= EXPIRE) || self.fs.is_ordered && has_changes
-        {
+        if flusher.dirty_since.is_some_and(|since| now - since >= EXPIRE) || self.fs.ordered && has_changes {
             flusher.sweep = self.cache.dirty();
             flusher.dirty_since = Some(now);
         }
@@ -181,7 +184,7 @@ impl Buffered {
         self.flush_more(space, sim);
     }
 
-    /// What a commit writes: the record in the journal, and the metadata themselves.
+    /// The I/Os of a commit: the record in the journal, and the metadata themselves.
     pub(super) fn record(&mut self, space: u32) -> Vec<Io> {
         let (files, area) = (self.config.files, self.fs.area);
         let flusher = &mut self.flushers[space as usize];

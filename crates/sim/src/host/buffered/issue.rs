@@ -2,7 +2,7 @@
 //!
 //! The lower bits of a request's `user` say what it was for; the upper ones whose thread submitted it.
 
-use super::{Buffered, Held, PAGE};
+use super::{Buffered, HeldStamps, PAGE};
 use crate::engine::{CALLER_SHIFT, Kind, Request, RequestId, Sim};
 
 /// A call computes; a thread goes to sleep; a flusher computes.
@@ -22,7 +22,7 @@ const AWAITED: u32 = 8;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Io {
     pub(super) kind: Kind,
-    /// On the drive, in its space.
+    /// First byte, in its space of the drive.
     pub(super) offset: u64,
     pub(super) length: u32,
     /// It is of pages of the cache.
@@ -157,7 +157,7 @@ fn pages_of(offset: u64, length: u32) -> std::ops::Range<u32> {
     (offset / PAGE) as u32..(offset + u64::from(length)).div_ceil(PAGE) as u32
 }
 
-impl Held {
+impl HeldStamps {
     /// A piece of these bytes goes out.
     fn sent(&mut self, offset: u64, length: u32) {
         pages_of(offset, length).for_each(|page| *self.pieces.entry(page).or_default() += 1);

@@ -26,20 +26,21 @@ use iostack_model::{Bytes, Engine, HostLayer, HostUse, Stage};
 
 use super::cache::{Cache, Marks, ReadAhead};
 use super::filesystem::FileSystem;
-use super::layer::{Layer, Work};
+use super::layer::{LAYER_NAMES, Layer, LayerWork};
+use super::system::System;
 use crate::engine::{CALLER_SHIFT, Caller, Kind, Part, PartId, RequestId, Shape, Sim, Stamps, Time};
-pub(crate) use config::{Clocks, Config};
+pub(crate) use config::Config;
 use flusher::Flusher;
 use issue::Io;
 
 /// Bytes of a page.
-pub(super) const PAGE: u64 = 4096;
+pub(in crate::host) const PAGE: u64 = 4096;
 
-/// What stops a call.
+/// Reason why a call stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
     Done,
-    /// What it asked for is on the way.
+    /// The pages that it asked for are on the way.
     Issued,
     /// Somebody else asked for this page.
     Page(u32),
@@ -82,11 +83,11 @@ struct Client {
     op: Option<Op>,
 }
 
-/// Which write each block holds, in memory and on the drive, of runs that verify.
+/// Stamps of the writes that each block holds, of runs that verify.
 #[derive(Clone, Debug, Default)]
-struct Held {
+struct HeldStamps {
     memory: Stamps,
-    /// What was sent to the drive: where requests are to be cut, not what the drive answers.
+    /// Stamps that were sent to the drive: requests are cut by them, the drive answers by its own.
     drive: Stamps,
     /// Pages that move in several pieces, and how many are under way.
     pieces: BTreeMap<u32, u32>,
@@ -95,7 +96,7 @@ struct Held {
 pub(crate) struct Buffered {
     host: PartId,
     config: Config,
-    clocks: Clocks,
+    system: System,
     fs: FileSystem,
     cache: Cache,
     clients: Vec<Client>,
@@ -106,10 +107,10 @@ pub(crate) struct Buffered {
     placed: Marks,
     unplaced: Marks,
     mapped: Marks,
-    held: Option<Held>,
+    held: Option<HeldStamps>,
     /// Clocks of the step that is being put together.
     bill: f64,
-    work: Work,
+    work: LayerWork,
     /// New callers have come.
     is_restarted: bool,
     hits: u64,
@@ -123,7 +124,7 @@ impl Buffered {
     pub(crate) fn new(
         host: PartId,
         config: Config,
-        clocks: Clocks,
+        system: System,
         fs: FileSystem,
         proves: bool,
     ) -> Buffered {
@@ -132,7 +133,7 @@ impl Buffered {
             host,
             cache: Cache::new(config.pages, config.window),
             config,
-            clocks,
+            system,
             fs,
             clients: Vec::new(),
             flushers,
@@ -140,9 +141,9 @@ impl Buffered {
             placed: Marks::default(),
             unplaced: Marks::default(),
             mapped: Marks::default(),
-            held: proves.then(Held::default),
+            held: proves.then(HeldStamps::default),
             bill: 0.0,
-            work: Work::default(),
+            work: LayerWork::default(),
             is_restarted: false,
             hits: 0,
             misses: 0,
@@ -190,8 +191,8 @@ impl Buffered {
             slept: false,
         };
         if !op.is_direct && !is_mapped {
-            self.charge(Layer::Syscall, self.clocks.syscall);
-            self.charge(Layer::Vfs, self.clocks.vfs);
+            self.charge(Layer::Syscall, self.system.syscall);
+            self.charge(Layer::Vfs, self.system.vfs);
             let write = if kind == Kind::Write { self.fs.write } else { 0.0 };
             self.charge(Layer::FileSystem, self.fs.clocks + write);
         }
@@ -235,13 +236,13 @@ impl Buffered {
             _ => self.sleepers.push(client),
         }
         self.op(client).slept = true;
-        self.work.add(Layer::Switch, self.clocks.sleep);
-        self.compute(client, issue::IDLE, self.clocks.sleep, sim);
+        self.work.add(Layer::Switch, self.system.switch_out);
+        self.compute(client, issue::IDLE, self.system.switch_out, sim);
     }
 
-    /// What it slept for has come.
+    /// A caller wakes, and goes on.
     fn resume(&mut self, client: u32, sim: &mut Sim) {
-        self.charge(Layer::Switch, self.clocks.wake);
+        self.charge(Layer::Switch, self.system.wake + self.system.switch_in);
         self.advance(client, sim);
     }
 
@@ -260,7 +261,7 @@ impl Buffered {
         self.start(client, sim);
     }
 
-    /// To the host, for good.
+    /// Hands a request to the host, for good.
     fn pass(&mut self, client: u32, id: RequestId, sim: &mut Sim) {
         let request = sim.request(id);
         if let (Some(held), Kind::Write | Kind::Trim) = (&mut self.held, request.kind) {
@@ -279,7 +280,7 @@ impl Buffered {
         self.cache.dirty() + self.cache.writing() > self.config.limit
     }
 
-    /// Whether what stopped the call has passed.
+    /// The reason why the call stopped has passed.
     fn may_go_on(&self, client: u32, sim: &Sim) -> bool {
         let op = self.clients[client as usize].op.as_ref().expect("it has a call under way");
         match op.stop {
@@ -357,7 +358,7 @@ impl Part for Buffered {
     }
 
     fn begin(&mut self, _: Time) {
-        self.work = Work::default();
+        self.work = LayerWork::default();
         (self.hits, self.misses, self.written_back) = (0, 0, 0);
     }
 
@@ -377,7 +378,7 @@ impl Part for Buffered {
                 None => host.layers.push(HostLayer { name, clocks }),
             }
         }
-        host.layers.sort_by_key(|layer| Layer::WAY.iter().position(|each| each.name() == layer.name));
+        host.layers.sort_by_key(|layer| LAYER_NAMES.iter().position(|(_, name)| *name == layer.name));
     }
 
     fn shape(&self) -> Option<Shape> {

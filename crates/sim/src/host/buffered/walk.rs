@@ -3,7 +3,8 @@
 use super::issue::Io;
 use super::{Buffered, Op, PAGE, Stop};
 use crate::engine::{Kind, Sim};
-use crate::host::cache::{DIRTY, MARKER, PENDING, Room, WRITING, Window};
+use crate::host::cache::{DIRTY, MARKER, PENDING, PageRoom, WRITING, Window};
+use crate::host::filesystem::WriteOrder;
 use crate::host::layer::Layer;
 
 impl Buffered {
@@ -34,9 +35,9 @@ impl Buffered {
     /// The page was reached: looked up, copied, or its data used in place.
     fn pass_page(&mut self, client: u32, page: u32, sim: &Sim) {
         let (from, to) = self.within(client, page, sim);
-        self.charge(Layer::PageCache, self.clocks.lookup);
+        self.charge(Layer::PageCache, self.system.lookup);
         if !self.clients[client as usize].is_mapped {
-            self.charge(Layer::Copy, self.clocks.copy * (to - from) as f64);
+            self.charge(Layer::Copy, self.system.copy * (to - from) as f64);
         }
         self.clients[client as usize].ahead.passed(page);
         self.op(client).page += 1;
@@ -82,7 +83,7 @@ impl Buffered {
         let window = if of.is_mapped {
             let first = page.saturating_sub(most / 2).max(of.space * self.config.space_pages);
             // A fault enters the kernel as a call does.
-            let fault = self.clocks.syscall;
+            let fault = self.system.syscall;
             let window = Window { first, count: most.max(1), marker: None };
             self.charge(Layer::Syscall, fault);
             window
@@ -95,10 +96,10 @@ impl Buffered {
         Stop::Issued
     }
 
-    /// Where the data of the page are must be read first.
+    /// The block that tells the place of the page must be read first; asks for it.
     fn asks_for_map(&mut self, client: u32, page: u32) -> bool {
         let Some(each) = self.fs.map else { return false };
-        let block = page / each;
+        let block = (u64::from(page) / each) as u32;
         if self.config.is_new || self.mapped.has(block) {
             return false;
         }
@@ -118,9 +119,9 @@ impl Buffered {
     fn take(&mut self, client: u32, page: u32, flags: u8) -> bool {
         loop {
             match self.cache.room() {
-                Room::Free => break,
-                Room::None => return false,
-                Room::Write(victim) => {
+                PageRoom::Free => break,
+                PageRoom::None => return false,
+                PageRoom::Write(victim) => {
                     self.cache.begin_writing(victim);
                     self.charge(Layer::FileSystem, self.fs.page);
                     self.place(victim);
@@ -129,7 +130,7 @@ impl Buffered {
                 }
             }
         }
-        self.charge(Layer::PageCache, self.clocks.page);
+        self.charge(Layer::PageCache, self.system.page);
         self.cache.insert(page, flags);
         true
     }
@@ -210,7 +211,7 @@ impl Buffered {
             }
             self.dirties(client, page);
             self.cache.touch(slot);
-            if !self.cache.has(slot, DIRTY) && !self.fs.is_sorted {
+            if !self.cache.has(slot, DIRTY) && self.fs.order == WriteOrder::Dirtied {
                 let space = self.clients[client as usize].space;
                 self.flushers[space as usize].order.push_back(page);
             }
@@ -227,7 +228,7 @@ impl Buffered {
             return;
         }
         self.unplaced.set(page);
-        if !self.fs.is_delayed {
+        if !self.fs.delayed {
             self.place(page);
         }
     }

@@ -8,7 +8,7 @@
 //!
 //! A window's marker is where reading on asks for the next window, while the rest of this one is still to be read.
 
-/// What to read: pages from `first` on, with the marker at page `marker` of the file when there is one.
+/// Pages to read from `first` on, with the marker at page `marker` of the file when there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
     pub(crate) first: u32,

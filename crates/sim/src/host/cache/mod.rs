@@ -18,7 +18,7 @@ mod tests;
 
 pub(crate) use ahead::{ReadAhead, Window};
 pub(crate) use marks::Marks;
-use table::{NONE, Table};
+use table::{NONE, SlotTable};
 
 /// A bit of a page.
 pub(crate) type Flag = u8;
@@ -55,9 +55,9 @@ struct Ends {
 
 const EMPTY: Ends = Ends { newest: NONE, oldest: NONE, len: 0 };
 
-/// What must happen before another page has room.
+/// Condition for another page to have room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Room {
+pub(crate) enum PageRoom {
     /// There is room.
     Free,
     /// This dirty page must be written first.
@@ -71,7 +71,7 @@ pub(crate) enum Room {
 pub(crate) struct Cache {
     slots: Vec<Slot>,
     unused: Vec<u32>,
-    table: Table,
+    table: SlotTable,
     main: Ends,
     old: Ends,
     dirty: Marks,
@@ -89,13 +89,13 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Of `capacity` pages; `window` oldest pages among which a clean one goes first.
+    /// A cache of `capacity` pages; a clean one among the `window` oldest goes first.
     pub(crate) fn new(capacity: usize, window: usize) -> Cache {
         let reserve = (capacity / 64).clamp(1, 1024);
         Cache {
             slots: Vec::new(),
             unused: Vec::new(),
-            table: Table::new(capacity + reserve),
+            table: SlotTable::new(capacity + reserve),
             main: EMPTY,
             old: EMPTY,
             dirty: Marks::default(),
@@ -109,7 +109,6 @@ impl Cache {
         }
     }
 
-    /// Pages that it holds.
     pub(crate) fn len(&self) -> usize {
         self.count
     }
@@ -118,17 +117,15 @@ impl Cache {
         self.count == 0
     }
 
-    /// Dirty ones.
     pub(crate) fn dirty(&self) -> usize {
         self.dirty_count
     }
 
-    /// Those on their way to the drive.
     pub(crate) fn writing(&self) -> usize {
         self.writing_count
     }
 
-    /// Where the page is.
+    /// Slot of the page.
     pub(crate) fn find(&self, page: u32) -> Option<u32> {
         let slots = &self.slots;
         self.table.find(page, |slot| slots[slot as usize].page)
@@ -138,7 +135,7 @@ impl Cache {
         self.slots[slot as usize].flags & flag != 0
     }
 
-    /// True when the page is in memory or on its way to it.
+    /// The page is in memory or on its way to it.
     pub(crate) fn holds(&self, page: u32) -> bool {
         self.find(page).is_some()
     }
@@ -163,16 +160,16 @@ impl Cache {
     }
 
     /// Makes room for one more page, as long as a clean page can go.
-    pub(crate) fn room(&mut self) -> Room {
+    pub(crate) fn room(&mut self) -> PageRoom {
         let most = self.capacity + self.reserve;
         loop {
             if self.count - self.leaving < self.capacity {
-                return if self.count < most { Room::Free } else { Room::None };
+                return if self.count < most { PageRoom::Free } else { PageRoom::None };
             }
             let old_first = self.old.len > 0 && self.old.len >= self.window;
             let victim = if old_first || self.main.len == 0 { self.old.oldest } else { self.main.oldest };
             if victim == NONE {
-                return Room::None;
+                return PageRoom::None;
             }
             let Slot { flags, page, .. } = self.slots[victim as usize];
             if flags & WRITING != 0 {
@@ -182,12 +179,12 @@ impl Cache {
             } else if flags & OLD == 0 && self.old.len < self.window {
                 self.unlink(victim);
                 self.slots[victim as usize].flags |= OLD;
-                self.link_newest(victim);
+                self.link(victim, true);
             } else if self.count < most || self.leaving < self.reserve {
                 self.leave(victim);
-                return Room::Write(page);
+                return PageRoom::Write(page);
             } else {
-                return Room::None;
+                return PageRoom::None;
             }
         }
     }
@@ -220,7 +217,7 @@ impl Cache {
         self.table.insert(page, slot, |slot| slots[slot as usize].page);
         self.count += 1;
         if flags & PENDING == 0 {
-            self.link_newest(slot);
+            self.link(slot, true);
         }
         slot
     }
@@ -229,7 +226,7 @@ impl Cache {
     pub(crate) fn filled(&mut self, page: u32) {
         let slot = self.find(page).expect("a page that is on its way stays");
         self.slots[slot as usize].flags &= !PENDING;
-        self.link_newest(slot);
+        self.link(slot, true);
     }
 
     /// It was used.
@@ -239,7 +236,7 @@ impl Cache {
         }
         self.stays(slot);
         self.slots[slot as usize].flags &= !OLD;
-        self.link_newest(slot);
+        self.link(slot, true);
     }
 
     /// It was written to. While it is being written, it is dirty again only afterwards.
@@ -263,7 +260,7 @@ impl Cache {
         self.dirty.has(page)
     }
 
-    /// What it holds goes to the drive; what is written to it from now on makes it dirty again.
+    /// The page goes to the drive; a write from now on makes it dirty again.
     pub(crate) fn begin_writing(&mut self, page: u32) {
         let slot = self.find(page).expect("a dirty page stays");
         let entry = &mut self.slots[slot as usize];
@@ -290,12 +287,12 @@ impl Cache {
             if self.count > self.capacity {
                 self.drop_slot(slot);
             } else {
-                self.link_oldest(slot);
+                self.link(slot, false);
             }
         } else if flags & OLD != 0 {
             self.unlink(slot);
             self.slots[slot as usize].flags &= !OLD;
-            self.link_oldest(slot);
+            self.link(slot, false);
         }
     }
 
@@ -343,33 +340,25 @@ impl Cache {
         self.slots[slot as usize].flags &= !LISTED;
     }
 
-    fn link_newest(&mut self, slot: u32) {
+    /// Puts a page at an end of its list: where the newest are, or where the oldest.
+    fn link(&mut self, slot: u32, is_newest: bool) {
         let ends = self.ends(slot);
-        let before = std::mem::replace(&mut ends.newest, slot);
+        let (end, other) = if is_newest {
+            (&mut ends.newest, &mut ends.oldest)
+        } else {
+            (&mut ends.oldest, &mut ends.newest)
+        };
+        let before = std::mem::replace(end, slot);
         if before == NONE {
-            ends.oldest = slot;
+            *other = slot;
         }
         ends.len += 1;
         if before != NONE {
-            self.slots[before as usize].newer = slot;
+            let neighbour = &mut self.slots[before as usize];
+            *(if is_newest { &mut neighbour.newer } else { &mut neighbour.older }) = slot;
         }
         let entry = &mut self.slots[slot as usize];
-        (entry.newer, entry.older) = (NONE, before);
-        entry.flags |= LISTED;
-    }
-
-    fn link_oldest(&mut self, slot: u32) {
-        let ends = self.ends(slot);
-        let before = std::mem::replace(&mut ends.oldest, slot);
-        if before == NONE {
-            ends.newest = slot;
-        }
-        ends.len += 1;
-        if before != NONE {
-            self.slots[before as usize].older = slot;
-        }
-        let entry = &mut self.slots[slot as usize];
-        (entry.newer, entry.older) = (before, NONE);
+        (entry.newer, entry.older) = if is_newest { (NONE, before) } else { (before, NONE) };
         entry.flags |= LISTED;
     }
 }

@@ -5,16 +5,15 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// Slot numbers by page number.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(super) struct SlotTable {
     places: Vec<u32>,
     shift: u32,
 }
 
-impl Table {
-    /// For so many pages at most.
-    pub(super) fn new(pages: usize) -> Table {
+impl SlotTable {
+    pub(super) fn new(pages: usize) -> SlotTable {
         let places = (pages.max(4) * 2).next_power_of_two();
-        Table { places: vec![NONE; places], shift: 32 - places.trailing_zeros() }
+        SlotTable { places: vec![NONE; places], shift: 32 - places.trailing_zeros() }
     }
 
     fn home(&self, page: u32) -> usize {

@@ -33,7 +33,7 @@ fn uses(cache: &mut Cache, page: u32, writes: bool) -> (bool, Option<u32>) {
     let mut written = None;
     let found = cache.find(page);
     let slot = found.unwrap_or_else(|| {
-        while let Room::Write(page) = cache.room() {
+        while let PageRoom::Write(page) = cache.room() {
             assert_eq!(written.replace(page), None, "one page in, one page out");
             cache.begin_writing(page);
         }
@@ -100,15 +100,15 @@ fn pages_on_their_way_stay_and_all_counts_add_up() {
             let page = rng.below(100) as u32;
             match (rng.below(6), cache.find(page)) {
                 (0..=2, None) => match cache.room() {
-                    Room::Free => {
+                    PageRoom::Free => {
                         cache.insert(page, PENDING);
                         pending.push(page);
                     }
-                    Room::Write(page) => {
+                    PageRoom::Write(page) => {
                         cache.begin_writing(page);
                         writing.push(page);
                     }
-                    Room::None => {
+                    PageRoom::None => {
                         assert!(!writing.is_empty() || !pending.is_empty(), "nothing would ever change");
                     }
                 },

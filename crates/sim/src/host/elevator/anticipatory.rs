@@ -8,12 +8,11 @@
 
 use super::process::Processes;
 use super::sorted::Sorted;
-use super::{Entry, Next, Scheduler, Tuning};
+use super::{Next, QueuedIo, Scheduler, SchedulerSpec};
 use crate::engine::Time;
 
-/// anticipatory.
 pub(super) struct Anticipatory {
-    tuning: Tuning,
+    spec: SchedulerSpec,
     waiting: [Sorted; 2],
     processes: Processes,
     direction: usize,
@@ -21,16 +20,16 @@ pub(super) struct Anticipatory {
     turn_until: Time,
     place: u64,
     in_flight: u64,
-    /// Of each direction: when its oldest was last looked at.
+    /// Moment of the last look at the oldest of each direction.
     looked: [Time; 2],
-    /// Of the read that was through last: its process, and when the wait for another one ends.
+    /// Process of the last read, and the moment when the wait for its next one ends.
     awaited: Option<(u32, Time)>,
 }
 
 impl Anticipatory {
-    pub(super) fn new(tuning: Tuning) -> Anticipatory {
+    pub(super) fn new(spec: SchedulerSpec) -> Anticipatory {
         Anticipatory {
-            tuning,
+            spec,
             waiting: [Sorted::default(), Sorted::default()],
             processes: Processes::default(),
             direction: 0,
@@ -48,15 +47,16 @@ impl Anticipatory {
             && (self.waiting[self.direction].is_empty() || now >= self.turn_until);
         if change || (now >= self.turn_until && !self.waiting[self.direction].is_empty()) {
             self.direction = if change { other } else { self.direction };
-            self.turn_until = now + self.tuning.batch_time[self.direction];
+            let batch_times = [self.spec.read_batch, self.spec.write_batch];
+            self.turn_until = now + batch_times[self.direction];
         }
         !self.waiting[self.direction].is_empty()
     }
 
-    /// What would go if nothing were awaited.
-    fn candidate(&self, direction: usize, now: Time) -> Option<Entry> {
+    /// The I/O that would go if none were awaited.
+    fn candidate(&self, direction: usize, now: Time) -> Option<QueuedIo> {
         let waiting = &self.waiting[direction];
-        let expire = self.tuning.expire[direction];
+        let expire = self.spec.expire()[direction];
         let due = now - self.looked[direction] >= expire;
         let old = if due { waiting.expired(now, expire) } else { None };
         old.or_else(|| waiting.around(self.place))
@@ -65,19 +65,19 @@ impl Anticipatory {
     /// The moment until which it is better to wait.
     fn awaits(&self, now: Time) -> Option<Time> {
         let (owner, until) = self.awaited?;
-        if now >= until || self.in_flight > 0 || !self.processes.comes_back(owner, self.tuning.idle) {
+        if now >= until || self.in_flight > 0 || !self.processes.comes_back(owner, self.spec.idle) {
             return None;
         }
         let strides = self.processes.habits(owner).strides.unwrap_or(0);
         let near = self.candidate(0, now).is_some_and(|entry| entry.offset.abs_diff(self.place) <= strides);
-        let is_old = |way: usize| self.waiting[way].expired(now, self.tuning.expire[way]).is_some();
+        let is_old = |way: usize| self.waiting[way].expired(now, self.spec.expire()[way]).is_some();
         let old = (0..2).any(is_old);
         (!near && !old).then_some(until)
     }
 
-    fn go(&mut self, entry: &Entry, now: Time) -> Next {
+    fn go(&mut self, entry: &QueuedIo, now: Time) -> Next {
         let direction = usize::from(entry.write);
-        if now - self.looked[direction] >= self.tuning.expire[direction] {
+        if now - self.looked[direction] >= self.spec.expire()[direction] {
             self.looked[direction] = now;
         }
         self.waiting[direction].remove(entry);
@@ -89,7 +89,7 @@ impl Anticipatory {
 }
 
 impl Scheduler for Anticipatory {
-    fn add(&mut self, entry: Entry, now: Time) {
+    fn add(&mut self, entry: QueuedIo, now: Time) {
         self.processes.asks(entry.owner, entry.offset, entry.end, now);
         self.waiting[usize::from(entry.write)].add(entry);
     }
@@ -103,7 +103,7 @@ impl Scheduler for Anticipatory {
         }
         if let Some((owner, until)) = self.awaited
             && now < until
-            && let Some(entry) = self.waiting[0].of(owner)
+            && let Some(entry) = self.waiting[0].oldest_of(owner)
         {
             return self.go(&entry, now);
         }
@@ -117,11 +117,11 @@ impl Scheduler for Anticipatory {
         }
     }
 
-    fn completed(&mut self, entry: &Entry, now: Time) {
+    fn completed(&mut self, entry: &QueuedIo, now: Time) {
         self.processes.gets(entry.owner, now);
         self.in_flight -= 1;
         if !entry.write && self.direction == 0 {
-            self.awaited = Some((entry.owner, now + self.tuning.idle));
+            self.awaited = Some((entry.owner, now + self.spec.idle));
         }
     }
 }

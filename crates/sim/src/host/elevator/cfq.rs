@@ -4,118 +4,54 @@
 //! moment, if it has an arm and the process is likely to come back soon. Writes that nobody waits for share one queue
 //! (Linux 2.6, `block/cfq-iosched.c`).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use super::process::Processes;
-use super::sorted::Sorted;
-use super::{Entry, Next, Scheduler, Tuning};
+use super::service::{NOBODY, Service, queue_of};
+use super::{Next, QueuedIo, Scheduler, SchedulerSpec};
 use crate::engine::Time;
 
-/// The queue of writes that nobody waits for.
-const NOBODY: u32 = u32::MAX;
-
-/// A process that has the drive.
-struct Active {
-    owner: u32,
-    until: Time,
-    /// Its last I/O was through then.
-    quiet_since: Time,
-}
-
-/// cfq.
 pub(super) struct Cfq {
-    tuning: Tuning,
-    queues: BTreeMap<u32, Sorted>,
-    /// Those who wait for the drive, in turn.
+    service: Service,
+    /// Processes that wait for the drive, in turn.
     turns: VecDeque<u32>,
-    active: Option<Active>,
-    processes: Processes,
-    place: u64,
-    /// Of the active process, in the drive.
-    in_flight: BTreeMap<u32, u64>,
-}
-
-fn queue_of(entry: &Entry) -> u32 {
-    if entry.sync { entry.owner } else { NOBODY }
 }
 
 impl Cfq {
-    pub(super) fn new(tuning: Tuning) -> Cfq {
-        Cfq {
-            tuning,
-            queues: BTreeMap::new(),
-            turns: VecDeque::new(),
-            active: None,
-            processes: Processes::default(),
-            place: 0,
-            in_flight: BTreeMap::new(),
-        }
-    }
-
-    fn has_some(&self, owner: u32) -> bool {
-        self.queues.get(&owner).is_some_and(|queue| !queue.is_empty())
-    }
-
-    fn go(&mut self, owner: u32) -> Next {
-        let queue = self.queues.get_mut(&owner).expect("it has some");
-        let entry = queue.around(self.place).expect("it has some");
-        queue.remove(&entry);
-        self.place = entry.end;
-        *self.in_flight.entry(owner).or_default() += 1;
-        Next::Go(entry.slot)
-    }
-
-    /// Until when the drive is kept for a process that has none: a moment, or the present if it is not.
-    fn kept(&self, active: &Active, now: Time) -> Option<Next> {
-        if !self.tuning.rotates || active.owner == NOBODY || now >= active.until {
-            return None;
-        }
-        if self.in_flight.get(&active.owner).is_some_and(|&count| count > 0) {
-            return Some(Next::Idle(active.until));
-        }
-        let until = active.until.min(active.quiet_since + self.tuning.idle);
-        (until > now && self.processes.comes_back(active.owner, self.tuning.idle))
-            .then_some(Next::Idle(until))
+    pub(super) fn new(spec: SchedulerSpec) -> Cfq {
+        Cfq { service: Service::new(spec), turns: VecDeque::new() }
     }
 }
 
 impl Scheduler for Cfq {
-    fn add(&mut self, entry: Entry, now: Time) {
-        self.processes.asks(entry.owner, entry.offset, entry.end, now);
+    fn add(&mut self, entry: QueuedIo, now: Time) {
         let owner = queue_of(&entry);
-        let is_active = self.active.as_ref().is_some_and(|active| active.owner == owner);
-        if !self.has_some(owner) && !is_active {
+        let has_turn = self.service.turn.as_ref().is_some_and(|turn| turn.owner == owner);
+        if !self.service.has_some(owner) && !has_turn {
             self.turns.push_back(owner);
         }
-        self.queues.entry(owner).or_default().add(entry);
+        self.service.asked(&entry, now).waiting.add(entry);
     }
 
     fn next(&mut self, now: Time) -> Next {
-        if let Some(active) = &self.active {
-            let owner = active.owner;
-            if self.has_some(owner) {
-                if now < active.until || self.turns.is_empty() {
-                    return self.go(owner);
+        if let Some(turn) = &self.service.turn {
+            let owner = turn.owner;
+            if self.service.has_some(owner) {
+                if now < turn.until || self.turns.is_empty() {
+                    return self.service.go(owner);
                 }
                 self.turns.push_back(owner);
-            } else if let Some(next) = self.kept(active, now) {
+            } else if let Some(next) = self.service.kept(turn, now) {
                 return if self.turns.is_empty() { Next::Nothing } else { next };
             }
-            self.active = None;
+            self.service.turn = None;
         }
         let Some(owner) = self.turns.pop_front() else { return Next::Nothing };
-        let slice = if owner == NOBODY { self.tuning.slice_async } else { self.tuning.slice };
-        self.active = Some(Active { owner, until: now + slice, quiet_since: now });
-        self.go(owner)
+        let spec = &self.service.spec;
+        let slice = if owner == NOBODY { spec.slice_async } else { spec.slice };
+        self.service.begin(owner, slice, now)
     }
 
-    fn completed(&mut self, entry: &Entry, now: Time) {
-        self.processes.gets(entry.owner, now);
-        let owner = queue_of(entry);
-        let count = self.in_flight.entry(owner).or_default();
-        *count = count.saturating_sub(1);
-        if let Some(active) = self.active.as_mut().filter(|active| active.owner == owner) {
-            active.quiet_since = now;
-        }
+    fn completed(&mut self, entry: &QueuedIo, now: Time) {
+        self.service.completed(entry, now);
     }
 }

@@ -4,13 +4,12 @@
 //! with the oldest if that has waited too long (Linux, `block/mq-deadline.c`).
 
 use super::sorted::Sorted;
-use super::{Entry, Next, Scheduler, Tuning};
+use super::{Next, QueuedIo, Scheduler, SchedulerSpec};
 use crate::engine::Time;
 
-/// mq-deadline.
 pub(super) struct Deadline {
-    tuning: Tuning,
-    /// Reads, writes.
+    spec: SchedulerSpec,
+    /// I/Os that wait: reads, writes.
     waiting: [Sorted; 2],
     /// The next I/O of each direction lies from here on.
     place: [u64; 2],
@@ -20,10 +19,10 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    pub(super) fn new(tuning: Tuning) -> Deadline {
+    pub(super) fn new(spec: SchedulerSpec) -> Deadline {
         Deadline {
-            batched: tuning.batch,
-            tuning,
+            batched: spec.batch,
+            spec,
             waiting: [Sorted::default(), Sorted::default()],
             place: [0; 2],
             direction: 0,
@@ -41,11 +40,11 @@ impl Deadline {
             return Some(0);
         }
         self.starved += 1;
-        Some(usize::from(self.starved > self.tuning.starved))
+        Some(usize::from(self.starved > self.spec.starved))
     }
 
-    fn choose(&mut self, now: Time) -> Option<Entry> {
-        if self.batched < self.tuning.batch
+    fn choose(&mut self, now: Time) -> Option<QueuedIo> {
+        if self.batched < self.spec.batch
             && let Some(entry) = self.waiting[self.direction].from(self.place[self.direction])
         {
             return Some(entry);
@@ -57,14 +56,14 @@ impl Deadline {
         (self.direction, self.batched) = (direction, 0);
         let waiting = &self.waiting[direction];
         waiting
-            .expired(now, self.tuning.expire[direction])
+            .expired(now, self.spec.expire()[direction])
             .or_else(|| waiting.from(self.place[direction]))
             .or_else(|| waiting.oldest())
     }
 }
 
 impl Scheduler for Deadline {
-    fn add(&mut self, entry: Entry, _: Time) {
+    fn add(&mut self, entry: QueuedIo, _: Time) {
         self.waiting[usize::from(entry.write)].add(entry);
     }
 

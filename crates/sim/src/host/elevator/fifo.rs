@@ -2,17 +2,16 @@
 
 use std::collections::VecDeque;
 
-use super::{Entry, Next, Scheduler};
+use super::{Next, QueuedIo, Scheduler};
 use crate::engine::Time;
 
-/// noop.
 #[derive(Default)]
 pub(super) struct Fifo {
     queue: VecDeque<u32>,
 }
 
 impl Scheduler for Fifo {
-    fn add(&mut self, entry: Entry, _: Time) {
+    fn add(&mut self, entry: QueuedIo, _: Time) {
         self.queue.push_back(entry.slot);
     }
 

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Entry, Next, Scheduler, Tuning};
+use super::{Next, QueuedIo, Scheduler, SchedulerSpec};
 use crate::engine::Time;
 
 /// Tokens at most: reads, writes that somebody waits for, other writes.
@@ -19,23 +19,22 @@ const LATE: f64 = 0.1;
 
 #[derive(Default)]
 struct Domain {
-    queue: VecDeque<Entry>,
+    queue: VecDeque<QueuedIo>,
     tokens: u64,
     in_flight: u64,
     ended: u64,
     late: u64,
 }
 
-/// kyber.
 pub(super) struct Kyber {
-    tuning: Tuning,
+    spec: SchedulerSpec,
     domains: [Domain; 3],
     current: usize,
     batched: u64,
     window_until: Time,
 }
 
-fn domain_of(entry: &Entry) -> usize {
+fn domain_of(entry: &QueuedIo) -> usize {
     match (entry.write, entry.sync) {
         (false, _) => 0,
         (true, true) => 1,
@@ -44,9 +43,9 @@ fn domain_of(entry: &Entry) -> usize {
 }
 
 impl Kyber {
-    pub(super) fn new(tuning: Tuning) -> Kyber {
+    pub(super) fn new(spec: SchedulerSpec) -> Kyber {
         let domain = |tokens| Domain { tokens, ..Domain::default() };
-        Kyber { tuning, domains: DEPTHS.map(domain), current: 0, batched: 0, window_until: WINDOW }
+        Kyber { spec, domains: DEPTHS.map(domain), current: 0, batched: 0, window_until: WINDOW }
     }
 
     /// A window is over: who was late, who gives.
@@ -70,7 +69,7 @@ impl Kyber {
 }
 
 impl Scheduler for Kyber {
-    fn add(&mut self, entry: Entry, _: Time) {
+    fn add(&mut self, entry: QueuedIo, _: Time) {
         self.domains[domain_of(&entry)].queue.push_back(entry);
     }
 
@@ -86,12 +85,13 @@ impl Scheduler for Kyber {
         domain.queue.pop_front().map_or(Next::Nothing, |entry| Next::Go(entry.slot))
     }
 
-    fn completed(&mut self, entry: &Entry, now: Time) {
+    fn completed(&mut self, entry: &QueuedIo, now: Time) {
         let index = domain_of(entry);
         let domain = &mut self.domains[index];
+        let target = if entry.write { self.spec.write_target } else { self.spec.read_target };
         domain.in_flight -= 1;
         domain.ended += 1;
-        domain.late += u64::from(now - entry.since > self.tuning.target[usize::from(entry.write)]);
+        domain.late += u64::from(now - entry.since > target);
         if now >= self.window_until {
             self.judge(now);
         }
@@ -100,12 +100,12 @@ impl Scheduler for Kyber {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{entry, tuning};
+    use super::super::tests::entry;
     use super::*;
 
     #[test]
     fn late_reads_take_tokens_from_writes() {
-        let mut kyber = Kyber::new(tuning(false));
+        let mut kyber = Kyber::new(SchedulerSpec::plain("kyber", false));
         for round in 1..=3 {
             let read = entry(round, 0, false, 0);
             kyber.add(read, 0);
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn no_domain_has_more_in_the_drive_than_tokens() {
-        let mut kyber = Kyber::new(tuning(false));
+        let mut kyber = Kyber::new(SchedulerSpec::plain("kyber", false));
         kyber.domains[1].tokens = 3;
         (0..10).for_each(|number| kyber.add(entry(number, 0, true, 0), 0));
         assert_eq!((0..10).filter(|_| kyber.next(0) != Next::Nothing).count(), 3);

@@ -11,7 +11,7 @@ use crate::engine::{Account, Time};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lock {
     pub(crate) account: Account,
-    /// When those who asked are through with it, in order.
+    /// Moments when those who asked are through with it, in order.
     ends: VecDeque<Time>,
 }
 

@@ -20,23 +20,25 @@ mod part;
 #[cfg(test)]
 mod part_tests;
 mod process;
+mod service;
 mod sorted;
 #[cfg(test)]
 mod tests;
 
-use crate::sheet::{Sheet, SheetError};
-use iostack_model::Nanos;
+use serde::Deserialize;
 
 use crate::devices::parameter::{count_within, whole_bytes};
 use crate::engine::Time;
+use crate::numbers::numbers_of;
+use crate::sheet::{Sheet, SheetError};
 
 pub(crate) use lock::Lock;
 pub(crate) use part::Elevator;
 
 /// An I/O in a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
-    /// Where the part keeps it.
+pub(crate) struct QueuedIo {
+    /// Index by which the part keeps it.
     pub(crate) slot: u32,
     /// Counts up: the order of arrival.
     pub(crate) number: u64,
@@ -47,11 +49,11 @@ pub(crate) struct Entry {
     pub(crate) sync: bool,
     pub(crate) offset: u64,
     pub(crate) end: u64,
-    /// When it came.
+    /// Moment of its arrival.
     pub(crate) since: Time,
 }
 
-/// What a scheduler wants.
+/// Decision of a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The I/O of this slot goes to the drive.
@@ -65,95 +67,72 @@ pub(crate) enum Next {
 /// Decides which I/O goes.
 pub(crate) trait Scheduler: Send {
     /// An I/O comes.
-    fn add(&mut self, entry: Entry, now: Time);
+    fn add(&mut self, entry: QueuedIo, now: Time);
 
     /// The drive can take one: which? Whatever is named has left the scheduler.
     fn next(&mut self, now: Time) -> Next;
 
     /// One that went is through.
-    fn completed(&mut self, _entry: &Entry, _now: Time) {}
+    fn completed(&mut self, _entry: &QueuedIo, _now: Time) {}
 }
 
-/// Numbers of the orders.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tuning {
-    /// Of reads, of writes, ns.
-    pub(crate) expire: [u64; 2],
-    pub(crate) batch: u64,
-    pub(crate) starved: u64,
-    pub(crate) batch_time: [u64; 2],
-    pub(crate) idle: u64,
-    pub(crate) slice: u64,
-    pub(crate) slice_async: u64,
-    pub(crate) budget: u64,
-    pub(crate) target: [u64; 2],
-    /// The drive has an arm.
-    pub(crate) rotates: bool,
-}
-
-/// What a sheet says of a scheduler.
-#[derive(Clone, Debug)]
-pub(crate) struct Spec {
+/// Numbers of a scheduler by their keys in its sheet: times are ns.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct SchedulerSpec {
     order: String,
-    /// Clocks.
     pub(crate) clocks: f64,
     pub(crate) hold: f64,
     pub(crate) contention: f64,
     /// Bytes of a merged I/O, at most.
-    pub(crate) merge: u64,
-    pub(crate) tuning: Tuning,
+    merge: u64,
+    read_expire: u64,
+    write_expire: u64,
+    batch: u64,
+    starved: u64,
+    read_batch: u64,
+    write_batch: u64,
+    idle: u64,
+    slice: u64,
+    slice_async: u64,
+    budget: u64,
+    read_target: u64,
+    write_target: u64,
+    /// The drive has an arm.
+    #[serde(skip)]
+    rotates: bool,
 }
 
-impl Spec {
-    /// For a drive with an arm or without.
-    pub(crate) fn of(sheet: &Sheet, rotates: bool) -> Result<Spec, SheetError> {
-        let clocks = |key: &str| {
-            let clocks = sheet.number(key)?;
-            if clocks >= 0.0 {
-                return Ok(clocks);
-            }
-            Err(sheet.refuse(key, "clocks are not less than 0", "write 0 or more"))
-        };
-        let time = |key: &str| sheet.time(key).map(|Nanos(ns)| ns);
-        let tuning = Tuning {
-            expire: [time("scheduler.read_expire")?, time("scheduler.write_expire")?],
-            batch: count_within(sheet, "scheduler.batch", 1, 1 << 20)?,
-            starved: count_within(sheet, "scheduler.starved", 0, 1 << 20)?,
-            batch_time: [time("scheduler.read_batch")?, time("scheduler.write_batch")?],
-            idle: time("scheduler.idle")?,
-            slice: time("scheduler.slice")?,
-            slice_async: time("scheduler.slice_async")?,
-            budget: whole_bytes(sheet, "scheduler.budget", 512)?,
-            target: [time("scheduler.read_target")?, time("scheduler.write_target")?],
-            rotates,
-        };
-        Ok(Spec {
-            order: sheet.word("scheduler.order")?.to_owned(),
-            clocks: clocks("scheduler.clocks")?,
-            hold: clocks("scheduler.hold")?,
-            contention: clocks("scheduler.contention")?,
-            merge: sheet.bytes("scheduler.merge")?.0,
-            tuning,
-        })
+impl SchedulerSpec {
+    /// The scheduler of a sheet, for a drive with an arm or without.
+    pub(crate) fn read(sheet: &Sheet, rotates: bool) -> Result<SchedulerSpec, SheetError> {
+        count_within(sheet, "scheduler.batch", 1, 1 << 20)?;
+        count_within(sheet, "scheduler.starved", 0, 1 << 20)?;
+        whole_bytes(sheet, "scheduler.budget", 512)?;
+        Ok(SchedulerSpec { rotates, ..numbers_of(sheet)? })
     }
 
-    /// First come, first served, and free: for a drive whose depth alone is limited.
+    /// Longest waits of reads and of writes.
+    fn expire(&self) -> [u64; 2] {
+        [self.read_expire, self.write_expire]
+    }
+
+    /// A scheduler with its numbers by default.
     #[cfg(test)]
-    pub(crate) fn noop() -> Spec {
-        let sheet = Sheet::from_values("scheduler", &[("scheduler.order", "noop")]).expect("a kind");
-        Spec::of(&sheet, false).expect("numbers by default")
+    pub(crate) fn plain(order: &str, rotates: bool) -> SchedulerSpec {
+        let sheet = Sheet::from_values("scheduler", &[("scheduler.order", order)]).expect("a kind");
+        SchedulerSpec::read(&sheet, rotates).expect("numbers by default")
     }
 }
 
 /// An empty scheduler.
-pub(crate) fn order(spec: &Spec) -> Box<dyn Scheduler> {
-    let tuning = spec.tuning;
+pub(crate) fn order(spec: &SchedulerSpec) -> Box<dyn Scheduler> {
+    let spec = spec.clone();
     match spec.order.as_str() {
-        "anticipatory" => Box::new(anticipatory::Anticipatory::new(tuning)),
-        "cfq" => Box::new(cfq::Cfq::new(tuning)),
-        "mq-deadline" => Box::new(deadline::Deadline::new(tuning)),
-        "kyber" => Box::new(kyber::Kyber::new(tuning)),
-        "bfq" => Box::new(bfq::Bfq::new(tuning)),
+        "anticipatory" => Box::new(anticipatory::Anticipatory::new(spec)),
+        "cfq" => Box::new(cfq::Cfq::new(spec)),
+        "mq-deadline" => Box::new(deadline::Deadline::new(spec)),
+        "kyber" => Box::new(kyber::Kyber::new(spec)),
+        "bfq" => Box::new(bfq::Bfq::new(spec)),
         _ => Box::new(fifo::Fifo::default()),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use iostack_model::Stage;
 
-use super::{Entry, Next, Scheduler, Spec, order};
+use super::{Next, QueuedIo, Scheduler, SchedulerSpec, order};
 use crate::engine::{CALLER_SHIFT, Caller, Kind, Part, PartId, Request, RequestId, Sim, Time, token};
 
 /// The wait for a better I/O is over.
@@ -12,19 +12,19 @@ const IDLE: u8 = 0;
 
 /// An I/O in the scheduler or the drive: one request, or several that became one.
 #[derive(Clone, Debug)]
-struct Held {
-    entry: Entry,
+struct HeldIo {
+    entry: QueuedIo,
     first: RequestId,
     /// Those that were merged into it, in order.
     more: Vec<RequestId>,
 }
 
-/// One drive's.
+/// The queue of one drive, in the order of its scheduler.
 pub(crate) struct Elevator {
     below: PartId,
     scheduler: Box<dyn Scheduler>,
     merge: u64,
-    held: Vec<Held>,
+    held: Vec<HeldIo>,
     free: Vec<u32>,
     /// Waiting I/Os by kind and end: what an adjacent one is merged into.
     ends: BTreeMap<(bool, u64), u32>,
@@ -33,7 +33,7 @@ pub(crate) struct Elevator {
     /// Places of the drive that are free.
     room: u64,
     number: u64,
-    /// By caller: somebody waits for its writes.
+    /// Somebody waits for the writes of each caller.
     waits: Vec<bool>,
     /// Number of the alarm that counts, and its moment.
     alarm: (u32, Option<Time>),
@@ -43,7 +43,7 @@ pub(crate) struct Elevator {
 
 impl Elevator {
     /// Above `below`, which takes `depth` at once.
-    pub(crate) fn new(spec: &Spec, below: PartId, depth: u64) -> Elevator {
+    pub(crate) fn new(spec: &SchedulerSpec, below: PartId, depth: u64) -> Elevator {
         Elevator {
             below,
             scheduler: order(spec),
@@ -61,7 +61,7 @@ impl Elevator {
         }
     }
 
-    fn keep(&mut self, held: Held) -> u32 {
+    fn keep(&mut self, held: HeldIo) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.held[slot as usize] = held;
             return slot;
@@ -95,7 +95,7 @@ impl Elevator {
         let Request { kind, offset, length, user, .. } = *sim.request(id);
         let owner = user >> CALLER_SHIFT;
         let write = kind != Kind::Read;
-        let entry = Entry {
+        let entry = QueuedIo {
             slot: 0,
             number: self.number,
             owner,
@@ -106,7 +106,7 @@ impl Elevator {
             since: sim.now(),
         };
         self.number += 1;
-        let slot = self.keep(Held { entry, first: id, more: Vec::new() });
+        let slot = self.keep(HeldIo { entry, first: id, more: Vec::new() });
         let entry = &mut self.held[slot as usize].entry;
         entry.slot = slot;
         if matches!(kind, Kind::Read | Kind::Write) {

@@ -3,7 +3,7 @@
 use crate::sheet::Sheet;
 use iostack_model::Stage;
 
-use super::{Elevator, Spec};
+use super::{Elevator, SchedulerSpec};
 use crate::engine::{Happened, Kind, RequestId, World};
 
 /// An elevator above a drive that answers after 10 us.
@@ -11,7 +11,7 @@ fn world(depth: u64) -> World {
     let mut world = World::new();
     let drive = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
     let drive = crate::devices::build(&drive, &mut world, 1).expect("complete");
-    let elevator = world.add(Box::new(Elevator::new(&Spec::noop(), drive, depth)));
+    let elevator = world.add(Box::new(Elevator::new(&SchedulerSpec::plain("noop", false), drive, depth)));
     world.set_root(elevator);
     world
 }
@@ -78,7 +78,7 @@ fn stamps_are_not_merged_and_flushes_do_not_wait() {
     world.sim.keep_stamps();
     let drive = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
     let drive = crate::devices::build(&drive, &mut world, 1).expect("complete");
-    let elevator = world.add(Box::new(Elevator::new(&Spec::noop(), drive, 1)));
+    let elevator = world.add(Box::new(Elevator::new(&SchedulerSpec::plain("noop", false), drive, 1)));
     world.set_root(elevator);
     for block in 0..3 {
         let id = world.sim.submit(Kind::Write, block * 4096, 4096);

@@ -4,22 +4,21 @@ use std::collections::BTreeMap;
 
 use crate::engine::Time;
 
-/// What was seen of a process.
+/// Observations of a process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Habits {
     /// Mean time from a completion to its next I/O, ns, once it was seen.
     pub(super) thinks: Option<u64>,
     /// Mean distance from one I/O's end to the next one's begin, bytes.
     pub(super) strides: Option<u64>,
-    /// When its last I/O was through, while none is under way.
+    /// End of its last I/O, while none is under way.
     idle_since: Option<Time>,
-    /// Where its last I/O ended.
+    /// Byte behind its last I/O.
     last: Option<u64>,
-    /// In the scheduler or the drive.
+    /// I/Os in the scheduler or the drive.
     count: u64,
 }
 
-/// All processes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Processes {
     by_owner: BTreeMap<u32, Habits>,

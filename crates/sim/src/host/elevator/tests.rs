@@ -4,28 +4,21 @@ use iostack_workload::Rng;
 
 use super::*;
 
-/// The numbers by default.
-pub(super) fn tuning(rotates: bool) -> Tuning {
-    let sheet = Sheet::from_values("scheduler", &[("scheduler.order", "noop")]).expect("a kind");
-    Spec::of(&sheet, rotates).expect("numbers by default").tuning
-}
-
 /// 4 KiB at a block, of the process whose number is that of the mebibyte.
-pub(super) fn entry(number: u64, block: u64, write: bool, since: Time) -> Entry {
+pub(super) fn entry(number: u64, block: u64, write: bool, since: Time) -> QueuedIo {
     let offset = block * 4096;
     let owner = (offset >> 20) as u32;
-    Entry { slot: number as u32, number, owner, write, sync: true, offset, end: offset + 4096, since }
+    QueuedIo { slot: number as u32, number, owner, write, sync: true, offset, end: offset + 4096, since }
 }
 
-fn of(name: &str, rotates: bool) -> Box<dyn Scheduler> {
-    let sheet = Sheet::from_values("scheduler", &[("scheduler.order", name)]).expect("a kind");
-    order(&Spec::of(&sheet, rotates).expect("numbers by default"))
+fn scheduler(name: &str, rotates: bool) -> Box<dyn Scheduler> {
+    order(&SchedulerSpec::plain(name, rotates))
 }
 
 /// A drive of `depth` whose I/Os take a millisecond; whoever asked asks again after `thinks`. In the order in which they
 /// went: slot and moment.
-fn drive(scheduler: &mut dyn Scheduler, first: &[Entry], rounds: u64, thinks: u64) -> Vec<(u32, Time)> {
-    let mut entries: Vec<Entry> = first.to_vec();
+fn drive(scheduler: &mut dyn Scheduler, first: &[QueuedIo], rounds: u64, thinks: u64) -> Vec<(u32, Time)> {
+    let mut entries: Vec<QueuedIo> = first.to_vec();
     let mut asks: Vec<(Time, u32)> = Vec::new();
     let mut ends: Vec<(Time, u32)> = Vec::new();
     let (mut went, mut now) = (Vec::new(), 0);
@@ -56,8 +49,8 @@ fn drive(scheduler: &mut dyn Scheduler, first: &[Entry], rounds: u64, thinks: u6
         }
         for (_, slot) in asks.extract_if(.., |(at, _)| *at <= now) {
             let number = entries.len() as u64;
-            let next = Entry { slot: number as u32, number, since: now, ..entries[slot as usize] };
-            let next = Entry { offset: next.end, end: next.end + 4096, ..next };
+            let next = QueuedIo { slot: number as u32, number, since: now, ..entries[slot as usize] };
+            let next = QueuedIo { offset: next.end, end: next.end + 4096, ..next };
             entries.push(next);
             scheduler.add(next, now);
         }
@@ -69,19 +62,19 @@ fn drive(scheduler: &mut dyn Scheduler, first: &[Entry], rounds: u64, thinks: u6
 fn each_gives_every_io_once() {
     for name in crate::sheet::words_of("scheduler.order") {
         for rotates in [false, true] {
-            let mut scheduler = of(name, rotates);
+            let mut scheduler = scheduler(name, rotates);
             let mut rng = Rng::from_seed(7);
-            let (mut waiting, mut flying): (Vec<u32>, Vec<Entry>) = (Vec::new(), Vec::new());
+            let (mut waiting, mut flying): (Vec<u32>, Vec<QueuedIo>) = (Vec::new(), Vec::new());
             let mut entries = Vec::new();
             let mut now = 0;
             for number in 0..3000 {
                 now += rng.below(3_000_000);
-                let some = Entry {
+                let some = QueuedIo {
                     owner: rng.below(5) as u32,
                     sync: rng.below(4) > 0,
                     ..entry(number, rng.below(10_000), rng.below(2) == 0, now)
                 };
-                let some = Entry { sync: some.sync || !some.write, ..some };
+                let some = QueuedIo { sync: some.sync || !some.write, ..some };
                 entries.push(some);
                 waiting.push(some.slot);
                 scheduler.add(some, now);
@@ -116,7 +109,7 @@ fn each_gives_every_io_once() {
 fn nobody_starves_beside_one_who_never_stops() {
     for name in crate::sheet::words_of("scheduler.order") {
         for rotates in [false, true] {
-            let mut scheduler = of(name, rotates);
+            let mut scheduler = scheduler(name, rotates);
             let went =
                 drive(&mut *scheduler, &[entry(0, 0, false, 0), entry(1, 9000, true, 0)], 8000, 10_000);
             let [a, b] = [0, 35].map(|owner| went.iter().filter(|&&(who, _)| who == owner).count());
@@ -127,14 +120,14 @@ fn nobody_starves_beside_one_who_never_stops() {
 
 #[test]
 fn fifo_keeps_the_order() {
-    let mut fifo = of("noop", true);
+    let mut fifo = scheduler("noop", true);
     [5, 3, 9].into_iter().enumerate().for_each(|(at, block)| fifo.add(entry(at as u64, block, false, 0), 0));
     assert_eq!([(); 4].map(|()| fifo.next(0)), [Next::Go(0), Next::Go(1), Next::Go(2), Next::Nothing]);
 }
 
 #[test]
 fn deadline_goes_upwards_in_batches_and_reads_come_first() {
-    let mut deadline = of("mq-deadline", false);
+    let mut deadline = scheduler("mq-deadline", false);
     for (number, block) in [50, 10, 90, 30].into_iter().enumerate() {
         deadline.add(entry(number as u64, block, false, 0), 0);
         deadline.add(entry(number as u64 + 10, block, true, 0), 0);
@@ -145,13 +138,13 @@ fn deadline_goes_upwards_in_batches_and_reads_come_first() {
 
 #[test]
 fn deadline_s_writes_go_after_two_batches_and_what_is_old_goes_first() {
-    let mut deadline = of("mq-deadline", false);
+    let mut deadline = scheduler("mq-deadline", false);
     deadline.add(entry(0, 5, true, 0), 0);
     (1..200).for_each(|number| deadline.add(entry(number, 1000 - number, false, 0), 0));
     let place = (0..200).position(|_| deadline.next(0) == Next::Go(0));
     assert_eq!(place, Some(32), "two batches of 16 reads pass it over");
 
-    let mut deadline = of("mq-deadline", false);
+    let mut deadline = scheduler("mq-deadline", false);
     (0..40).for_each(|number| deadline.add(entry(number, 100 + number, false, 0), 0));
     assert!((0..16).all(|_| matches!(deadline.next(0), Next::Go(_))));
     deadline.add(entry(50, 1, false, 0), 0);
@@ -165,22 +158,26 @@ fn deadline_s_writes_go_after_two_batches_and_what_is_old_goes_first() {
 #[test]
 fn anticipatory_waits_for_a_near_read_of_the_same_process() {
     let went = drive(
-        &mut *of("anticipatory", true),
+        &mut *scheduler("anticipatory", true),
         &[entry(0, 0, false, 0), entry(1, 900_000, false, 0)],
         100,
         200_000,
     );
     let changes = went.windows(2).filter(|two| two[0].0 != two[1].0).count();
     assert!(changes < 10, "{changes} changes of 100");
-    let noop =
-        drive(&mut *of("noop", true), &[entry(0, 0, false, 0), entry(1, 900_000, false, 0)], 100, 200_000);
+    let noop = drive(
+        &mut *scheduler("noop", true),
+        &[entry(0, 0, false, 0), entry(1, 900_000, false, 0)],
+        100,
+        200_000,
+    );
     assert_eq!(noop.windows(2).filter(|two| two[0].0 != two[1].0).count(), 99);
 }
 
 #[test]
 fn anticipatory_gives_up_who_thinks_long() {
     let first = [entry(0, 0, false, 0), entry(1, 900_000, false, 0)];
-    let went = drive(&mut *of("anticipatory", true), &first, 100, 20_000_000);
+    let went = drive(&mut *scheduler("anticipatory", true), &first, 100, 20_000_000);
     let last = went[99].1;
     assert!(last < 100 * 22_000_000, "no wait of 8 ms for each: {last}");
 }
@@ -190,7 +187,7 @@ fn cfq_and_bfq_keep_a_disk_for_a_process_and_no_drive_without_an_arm() {
     let first = [entry(0, 0, false, 0), entry(1, 900_000, false, 0)];
     for name in ["cfq", "bfq"] {
         let changes = |rotates| {
-            let went = drive(&mut *of(name, rotates), &first, 400, 200_000);
+            let went = drive(&mut *scheduler(name, rotates), &first, 400, 200_000);
             went.windows(2).filter(|two| two[0].0 != two[1].0).count()
         };
         assert!(changes(true) < 10, "{name}: {} changes on a disk", changes(true));
@@ -202,7 +199,7 @@ fn cfq_and_bfq_keep_a_disk_for_a_process_and_no_drive_without_an_arm() {
 fn cfq_s_slices_and_bfq_s_budgets_end_turns() {
     let first = [entry(0, 0, false, 0), entry(1, 900_000, false, 0)];
     for name in ["cfq", "bfq"] {
-        let went = drive(&mut *of(name, true), &first, 1000, 200_000);
+        let went = drive(&mut *scheduler(name, true), &first, 1000, 200_000);
         let of_first = went.iter().filter(|&&(owner, _)| owner == 0).count();
         assert!((400..600).contains(&of_first), "{name}: {of_first} of 1000");
         let turn = went.iter().position(|&(owner, _)| owner != 0).expect("a turn ends");
@@ -214,13 +211,13 @@ fn cfq_s_slices_and_bfq_s_budgets_end_turns() {
 fn bfq_shares_bytes() {
     // One asks for 4 KiB at a time, the other for 16 KiB; without an arm, both always have one waiting.
     for (name, share) in [("bfq", 0.18..0.22), ("noop", 0.45..0.55)] {
-        let mut scheduler = of(name, false);
+        let mut scheduler = scheduler(name, false);
         let mut went = [0_u64; 2];
         let mut number = 0;
         let add = |scheduler: &mut dyn Scheduler, large: bool, number: &mut u64| {
             let base = entry(*number, *number % 7, false, 0);
             let (owner, length) = if large { (1, 16384) } else { (0, 4096) };
-            scheduler.add(Entry { owner, end: base.offset + length, ..base }, 0);
+            scheduler.add(QueuedIo { owner, end: base.offset + length, ..base }, 0);
             *number += 1;
             large
         };

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   thread ─► in line ─► whose turn? ─► takes ─► doorbell ─► drive ─► interrupt, or polled ─► hands out
-//!               ▲        gather.rs      steps.rs                                │
+//!               ▲        policy.rs      steps.rs                                │
 //!               └──────────── the next, as soon as the drive has room ◄─────────┘
 //! ```
 //!
@@ -17,11 +17,8 @@
 //! Two more are the drivers of disks in memory: `worker` hands requests to a thread that copies, `caller` copies in the
 //! caller's context. Without a limit on the commands outstanding, `async` needs none of this, and the host does without.
 //!
-//! Start reading at `gather.rs`, the policies; `steps.rs` is what threads do for them, `staged.rs` what they do ahead.
+//! Start reading at `policy.rs`; `steps.rs` is what threads do for them, `staged.rs` what they do ahead.
 
-mod gather;
-mod hybrid;
-mod lore;
 mod policy;
 mod staged;
 mod steps;
@@ -31,13 +28,13 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use super::layer::{Layer, Path, Work};
+use super::layer::{Layer, Ledger, Path};
 use super::machine::Machine;
 use super::system::System;
 use crate::adapter::{Copies, Driver};
 use crate::engine::{Kind, RequestId, Time};
-use lore::Lore;
-pub(super) use policy::{Gather, Limits, Waiting, Waits};
+use policy::{Limits, Policy, Waiting, Waits};
+use staged::Lore;
 use subsystem::Subsystem;
 
 /// The queue's timer; an interrupt rings a doorbell; a completion is handed out in the softirq of its thread's core.
@@ -45,7 +42,7 @@ pub(super) const PLUG: u8 = 40;
 pub(super) const DOORBELL: u8 = 41;
 pub(super) const SOFTIRQ: u8 = 42;
 
-/// What a thread is about between submission and result.
+/// Task of a thread between submission and result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Duty {
     /// Nothing: its program's.
@@ -76,14 +73,14 @@ struct Seat {
     /// The command that it dispatched, or what of it is to be handed out; and how much of it is not through.
     command: Vec<RequestId>,
     left: usize,
-    /// What the drive is through with, and the thread has not seen yet, where that can be a part.
+    /// Requests that the drive has ended and the thread has not seen yet.
     done: Vec<RequestId>,
     gate: usize,
     sleeps: bool,
 }
 
 impl Seat {
-    /// What comes when results are handed out.
+    /// Next task when results are handed out.
     fn after(&self) -> Duty {
         match (self.left, self.done.is_empty()) {
             (_, false) => Duty::Retires,
@@ -93,7 +90,7 @@ impl Seat {
     }
 }
 
-/// What stands before a drive.
+/// The queue before a drive.
 #[derive(Clone, Debug, Default)]
 struct Gate {
     waiting: VecDeque<Waiting>,
@@ -104,14 +101,14 @@ struct Gate {
     /// A thread keeps the queue's lock while it polls.
     held: bool,
     timer: Option<Time>,
-    /// Who prepares the next command; whether that is done.
+    /// Thread that prepares the next command.
     staged: Option<u32>,
     ready: bool,
     lore: Lore,
 }
 
-/// Clocks of the steps.
-#[derive(Clone, Debug)]
+/// Costs of the steps.
+#[derive(Clone, Copy, Debug)]
 struct Costs {
     /// A command, until its doorbell.
     dispatch: Path,
@@ -121,28 +118,23 @@ struct Costs {
     end: Path,
     /// Each request of it that the softirq completes.
     complete: Path,
-    wake: Path,
-    /// Clocks for each byte that is copied: reads, writes.
+    /// Clocks for each byte that is copied: of reads, of writes.
     copy: [f64; 2],
-    ns_per_clock: f64,
-    copied_ns: u64,
 }
 
 /// The state of the subsystem.
 pub(super) struct Merge {
-    subsystem: Subsystem,
-    gather: Box<dyn Gather>,
+    policy: Policy,
     /// One for each drive.
     gates: Vec<Gate>,
     outstanding: u32,
-    /// Requests in a command.
-    batch: usize,
     /// One for each thread; the workers behind the callers.
     seats: Vec<Seat>,
     callers: usize,
-    /// Whose command a request is in, by the request's number.
+    /// Thread in whose command each request is.
     owners: Vec<u32>,
     costs: Costs,
+    ns_per_clock: f64,
     picked: Vec<usize>,
 }
 
@@ -151,7 +143,7 @@ const NOBODY: u32 = u32::MAX;
 const FREES: u32 = u32::MAX - 1;
 
 impl Machine {
-    /// What is left to a submission: without a queue no scheduler, and whoever dispatches pays for the command.
+    /// Costs that are left to a submission: without a queue no scheduler, and whoever dispatches pays for the command.
     pub(super) fn costs_of_submission(&self, system: &System, driver: &Driver) -> (System, Driver) {
         let (mut system, mut driver) = (system.clone(), driver.clone());
         if self.subsystem == Subsystem::Async && self.outstanding.is_none() {
@@ -170,31 +162,36 @@ impl Machine {
 
 impl Merge {
     /// `None` when requests go straight to the adapters.
-    pub(super) fn new(machine: &Machine, system: &System, driver: &Driver, gates: usize) -> Option<Merge> {
+    pub(super) fn new(
+        machine: &Machine,
+        system: &System,
+        driver: &Driver,
+        gates: usize,
+        ledger: &mut Ledger,
+    ) -> Option<Merge> {
         let Machine { subsystem, outstanding, ns_per_clock, .. } = *machine;
         let outstanding = match (subsystem, outstanding) {
             (Subsystem::Async, None) => return None,
             (Subsystem::Caller, _) => u32::MAX,
             (_, limit) => limit.unwrap_or(1),
         };
-        let path = |list: &[(Layer, f64)]| Path::new(Work::of(list), ns_per_clock);
+        let mut path = |clocks: &[(Layer, f64)]| ledger.path(clocks);
         // With interrupts, the softirq that dispatches a command also translates it; the thread of a disk in memory
         // translates under the lock of its host.
-        let in_queue = subsystem == Subsystem::Async && driver.is_scsi;
-        let layered = in_queue || subsystem == Subsystem::Worker && driver.is_scsi;
+        let in_queue = subsystem == Subsystem::Async && driver.is_scsi();
+        let layered = in_queue || subsystem == Subsystem::Worker && driver.is_scsi();
         let when = |cond: bool, clocks: f64| if cond { clocks } else { 0.0 };
         let copies = driver.copies != Copies::Device;
         let limits = Limits {
             batch: driver.batch,
             merge_bytes: driver.merge_bytes,
             unplug_count: system.unplug_count,
-            unplug_ns: system.unplug_ns,
+            unplug_ns: system.unplug_time,
         };
         Some(Merge {
-            gather: gather::of(subsystem, limits),
+            policy: Policy { subsystem, limits },
             gates: vec![Gate { room: outstanding, ..Gate::default() }; gates],
             outstanding,
-            batch: driver.batch,
             seats: Vec::new(),
             callers: 0,
             owners: Vec::new(),
@@ -210,20 +207,17 @@ impl Merge {
                     (Layer::Scsi, when(layered, system.scsi_end)),
                     (Layer::Block, system.block_end),
                 ]),
-                wake: path(&[(Layer::Switch, system.wake)]),
-                copy: driver.copy,
-                ns_per_clock,
-                copied_ns: 0,
+                copy: [driver.copy_read, driver.copy_write],
             },
+            ns_per_clock,
             picked: Vec::new(),
-            subsystem,
         })
     }
 
     /// These many threads submit from now on; how many threads of the kernel's come behind them.
     pub(super) fn meet(&mut self, callers: usize) -> usize {
         let gates = self.gates.len();
-        let workers = self.subsystem.workers() * gates;
+        let workers = self.policy.subsystem.workers() * gates;
         self.callers = callers;
         self.seats = vec![Seat::default(); callers + workers];
         let room = self.outstanding;
@@ -236,30 +230,7 @@ impl Merge {
 
     /// Somebody polls, or spins in line.
     pub(super) fn polls(&self) -> bool {
-        self.gather.polls()
-    }
-
-    pub(super) fn begin(&mut self) {
-        let Costs { dispatch, retire, end, complete, wake, copied_ns, .. } = &mut self.costs;
-        [dispatch, retire, end, complete, wake].into_iter().for_each(Path::begin);
-        *copied_ns = 0;
-    }
-
-    fn paths(&self) -> [&Path; 5] {
-        let Costs { dispatch, retire, end, complete, wake, .. } = &self.costs;
-        [dispatch, retire, end, complete, wake]
-    }
-
-    /// Time of cores that was booked for it, ns.
-    pub(super) fn booked(&self) -> u64 {
-        self.costs.copied_ns + self.paths().into_iter().map(Path::booked).sum::<u64>()
-    }
-
-    /// Adds what all that was done came to.
-    pub(super) fn settle(&self, sum: &mut Work) {
-        let costs = &self.costs;
-        self.paths().into_iter().for_each(|path| path.settle(sum));
-        sum.add(Layer::Driver, costs.copied_ns as f64 / costs.ns_per_clock);
+        self.policy.subsystem.polls()
     }
 
     /// A thread of the kernel's that has nothing to do.
@@ -287,13 +258,13 @@ impl Merge {
         (!gate.waiting.is_empty()).then_some(waits)
     }
 
-    /// What `who` takes of what waits, as one command.
+    /// The command that `who` takes from the queue.
     fn take(&mut self, gate: usize, who: Option<u32>, now: Time) -> Vec<RequestId> {
         let mut picked = std::mem::take(&mut self.picked);
         picked.clear();
         if let Some(waits) = Merge::view(&self.gates[gate], self.outstanding, now) {
-            let most = if self.gather.stages() { self.most(gate) } else { usize::MAX };
-            self.gather.take(&Waits { most, ..waits }, who, &mut picked);
+            let most = if self.policy.subsystem.stages() { self.most(gate) } else { usize::MAX };
+            self.policy.take(&Waits { most, ..waits }, who, &mut picked);
         }
         let waiting = &mut self.gates[gate].waiting;
         let ids = picked.iter().map(|&index| waiting[index].id).collect();
@@ -305,7 +276,7 @@ impl Merge {
     }
 
     /// Time to copy the data of a request in memory, page by page.
-    fn copy_ns(&mut self, kind: Kind, offset: u64, length: u32) -> u64 {
+    fn copy_ns(&self, kind: Kind, offset: u64, length: u32) -> u64 {
         const PAGE: u64 = 4096;
         let clocks = match kind {
             Kind::Read => self.costs.copy[0],
@@ -313,8 +284,6 @@ impl Merge {
             _ => return 0,
         };
         let pages = (offset + u64::from(length)).div_ceil(PAGE) - offset / PAGE;
-        let ns = ((pages * PAGE) as f64 * clocks * self.costs.ns_per_clock).round() as u64;
-        self.costs.copied_ns += ns;
-        ns
+        ((pages * PAGE) as f64 * clocks * self.ns_per_clock).round() as u64
     }
 }

@@ -4,14 +4,31 @@
 //! and for as long as the rule holds the command back. What waits at the doorbell rides: to add a request to a command that
 //! is open costs no clocks of its own, as it costs none in the other subsystems.
 
-use iostack_batch::Gathering;
+use iostack_batch::{BatchFit, Gathering, Returns};
 
-use super::lore::Lore;
 use super::steps::Asker;
 use super::{Duty, Merge, PLUG};
 use crate::engine::{CALLER_SHIFT, RequestId, Sim, Time, token};
 use crate::host::part::Host;
-use crate::host::thread::State;
+use crate::host::thread::ThreadState;
+
+/// Knowledge of a gate about its drive and its callers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lore {
+    returns: Returns,
+    fit: BatchFit,
+    /// Moment of the last doorbell, and the pages it was for.
+    rung: Time,
+    pages: u32,
+    /// Requests in the drive.
+    inside: usize,
+    /// The drive ends the requests of a command one after another; the last was ended at this moment.
+    streams: bool,
+    ended: Time,
+    /// The drive is free since then; the command that is prepared is ready since then.
+    free_since: Time,
+    ready_since: Time,
+}
 
 impl Merge {
     /// So many share the next command at most. When all that come back were in one command, the drive waits for them.
@@ -21,7 +38,7 @@ impl Merge {
         half.filter(|_| !streams).map_or(usize::MAX, |half| half as usize)
     }
 
-    /// What a command costs the drive beyond its requests, ns, as far as that is known.
+    /// Time of a command beyond its requests, ns, as far as that is known.
     fn saved_ns(&self, at: usize) -> f64 {
         self.gates[at].lore.fit.cost().map_or(0.0, |cost| cost.fixed_ns)
     }
@@ -30,14 +47,14 @@ impl Merge {
         let gate = &self.gates[at];
         Gathering {
             waiting: gate.waiting.len() as u32,
-            room: self.batch as u32,
+            room: self.policy.limits.batch as u32,
             expected: gate.lore.returns.expected(),
             return_ns: gate.lore.returns.return_ns(),
             idle_ns,
         }
     }
 
-    /// How much longer the command is held back, ns.
+    /// Time that the command is still held back, ns.
     fn hold_ns(&self, at: usize, now: Time) -> Option<u64> {
         let Lore { free_since, ready_since, .. } = self.gates[at].lore;
         let idle_ns = (now - free_since.max(ready_since)) as f64;
@@ -146,7 +163,7 @@ impl Host {
                 gate.lore.fit.observe(gate.lore.pages, (now - gate.lore.rung) as f64);
             }
         }
-        if self.duty(owner) == Duty::Retires && self.threads[owner as usize].state == State::Spins {
+        if self.duty(owner) == Duty::Retires && self.threads[owner as usize].state == ThreadState::Spins {
             self.threads[owner as usize].keeps_core = false;
             self.rouse(owner, sim);
         }

@@ -5,16 +5,17 @@ use iostack_model::Stage;
 use super::policy::{Manner, Turn, Waiting, Waits};
 use super::{DOORBELL, Duty, FREES, Gate, Merge, NOBODY, PLUG, SOFTIRQ, Subsystem};
 use crate::engine::{CALLER_SHIFT, Kind, RequestId, Sim, token};
+use crate::host::layer::Layer;
 use crate::host::machine::Flight;
 use crate::host::part::Host;
-use crate::host::paths::Way;
-use crate::host::thread::{State, Step, Thread};
+use crate::host::paths::SubmitWay;
+use crate::host::thread::{Step, Thread, ThreadState};
 
-/// Who found that the drive has room?
+/// The one who found that the drive has room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asker {
     Thread(u32),
-    /// On this core.
+    /// An interrupt on this core.
     Interrupt(u32),
     Timer,
 }
@@ -25,7 +26,7 @@ impl Host {
         let Some(merge) = &mut self.merge else { return };
         let workers = merge.meet(self.threads.len());
         self.polls |= merge.polls();
-        let way = self.paths.way(Way::Kernel);
+        let way = self.paths.way(SubmitWay::Kernel, &mut self.ledger);
         for number in 0..workers {
             let core = (self.machine.cores - 1 - number % self.machine.cores) as u32;
             self.threads.push(Thread::of_kernel(core, way));
@@ -72,13 +73,13 @@ impl Host {
         };
         gate.waiting.push_back(waiting);
         let waits = Merge::view(gate, outstanding, now).expect("something waits");
-        let manner = merge.gather.manner(&Waits { blocks, ..waits });
+        let manner = merge.policy.manner(&Waits { blocks, ..waits });
         gate.waiting.back_mut().expect("it waits").stands = manner != Manner::Leaves;
         let seat = &mut merge.seats[index as usize];
         seat.gate = at;
         seat.sleeps = manner == Manner::Sleeps;
         seat.duty = if manner == Manner::Leaves { Duty::Free } else { Duty::Waits };
-        if merge.gather.stages() {
+        if merge.policy.subsystem.stages() {
             self.joins(at, sim);
         }
         self.ask(at, Asker::Thread(index), sim);
@@ -89,15 +90,15 @@ impl Host {
         let now = sim.now();
         let merge = self.merge.as_mut().expect("only a host with a subsystem comes here");
         let gate = &mut merge.gates[at];
-        if gate.room == 0 && !merge.gather.stages() || gate.staged.is_some() {
+        if gate.room == 0 && !merge.policy.subsystem.stages() || gate.staged.is_some() {
             return;
         }
         for each in gate.waiting.iter_mut().filter(|each| each.stands) {
             let state = self.threads[each.thread as usize].state;
-            each.awake = matches!(state, State::Spins | State::Running);
+            each.awake = matches!(state, ThreadState::Spins | ThreadState::Running);
         }
         let Some(waits) = Merge::view(gate, merge.outstanding, now) else { return };
-        match merge.gather.turn(&waits) {
+        match merge.policy.turn(&waits) {
             Turn::Nobody => {}
             Turn::Not(until) => {
                 if gate.timer != Some(until) {
@@ -123,7 +124,7 @@ impl Host {
     fn call(&mut self, at: usize, thread: u32, asker: Asker, sim: &mut Sim) {
         let merge = self.merging();
         let gate = &mut merge.gates[at];
-        if merge.gather.stages() {
+        if merge.policy.subsystem.stages() {
             gate.staged = Some(thread);
         } else {
             gate.room -= 1;
@@ -132,14 +133,14 @@ impl Host {
             each.called = true;
         }
         // Whoever dispatches a read by itself keeps the queue's lock from now on.
-        gate.held |= merge.subsystem == Subsystem::Atm && (thread as usize) < merge.callers;
+        gate.held |= merge.policy.subsystem == Subsystem::Atm && (thread as usize) < merge.callers;
         merge.seats[thread as usize].duty = Duty::Dispatches;
         merge.seats[thread as usize].gate = at;
         if asker == Asker::Thread(thread) {
             return;
         }
-        if let (Asker::Thread(waker), State::Out) = (asker, self.threads[thread as usize].state) {
-            let wake = self.merging().costs.wake.once();
+        if let (Asker::Thread(waker), ThreadState::Out) = (asker, self.threads[thread as usize].state) {
+            let wake = self.ledger.once(self.paths.wake);
             self.crew.run(self.threads[waker as usize].core, sim.now(), wake);
         }
         self.rouse(thread, sim);
@@ -184,9 +185,9 @@ impl Host {
 
     fn sleep(&mut self, index: u32, sim: &mut Sim) {
         let thread = &mut self.threads[index as usize];
-        (thread.state, thread.slept) = (State::Out, true);
+        (thread.state, thread.slept) = (ThreadState::Out, true);
         let core = thread.core;
-        let out = self.paths.switch_out.once();
+        let out = self.ledger.once(self.paths.switch_out);
         self.crew.run(core, sim.now(), out);
         self.release(core, sim);
     }
@@ -200,28 +201,32 @@ impl Host {
         match duty {
             Duty::Free if seat.mine.is_empty() => None,
             Duty::Free => Some((Step::Enter, 0)),
-            Duty::Waits | Duty::Polls | Duty::Staged => Some((Step::Look, self.paths.look.once())),
-            Duty::Dispatches if merge.gather.stages() => Some((Step::Dispatch, merge.costs.dispatch.once())),
-            Duty::Rings => Some((Step::Ring, self.paths.look.once())),
+            Duty::Waits | Duty::Polls | Duty::Staged => Some((Step::Look, self.ledger.once(self.paths.look))),
+            Duty::Dispatches if merge.policy.subsystem.stages() => {
+                Some((Step::Dispatch, self.ledger.once(merge.costs.dispatch)))
+            }
+            Duty::Rings => Some((Step::Ring, self.ledger.once(self.paths.look))),
             Duty::Dispatches => {
                 let who = ((index as usize) < merge.callers).then_some(index);
                 let command = merge.take(at, who, sim.now());
-                let mut ns = if command.is_empty() { 0 } else { merge.costs.dispatch.once() };
+                let mut ns = if command.is_empty() { 0 } else { self.ledger.once(merge.costs.dispatch) };
                 for &id in &command {
                     let request = sim.request(id);
-                    ns += merge.copy_ns(request.kind, request.offset, request.length);
+                    let copy = merge.copy_ns(request.kind, request.offset, request.length);
+                    self.ledger.spend(Layer::Driver, copy);
+                    ns += copy;
                 }
                 merge.seats[index as usize].command = command;
                 Some((Step::Dispatch, ns))
             }
             Duty::Retires => {
-                let mut ns = merge.costs.retire.once();
-                if seat.sleeps && !merge.gather.stages() && !merge.gates[at].waiting.is_empty() {
-                    ns += merge.costs.wake.once();
+                let mut ns = self.ledger.once(merge.costs.retire);
+                if seat.sleeps && !merge.policy.subsystem.stages() && !merge.gates[at].waiting.is_empty() {
+                    ns += self.ledger.once(self.paths.wake);
                 }
                 if merge.gates[at].held && (index as usize) < merge.callers {
                     // The request ends under the queue's lock.
-                    ns += merge.costs.end.once();
+                    ns += self.ledger.once(merge.costs.end);
                 }
                 Some((Step::Retire, ns))
             }
@@ -229,9 +234,9 @@ impl Host {
                 let command = &seat.command;
                 let is_own = |id: &&RequestId| sim.request(**id).user >> CALLER_SHIFT == index;
                 let others = command.len() - command.iter().filter(is_own).count();
-                let ended = merge.subsystem == Subsystem::Atm;
-                let ns = if ended { 0 } else { merge.costs.end.repeat(command.len() as u64) };
-                Some((Step::HandOut, ns + merge.costs.wake.repeat(others as u64)))
+                let ended = merge.policy.subsystem == Subsystem::Atm;
+                let ns = if ended { 0 } else { self.ledger.repeat(merge.costs.end, command.len() as u64) };
+                Some((Step::HandOut, ns + self.ledger.repeat(self.paths.wake, others as u64)))
             }
         }
     }
@@ -239,10 +244,10 @@ impl Host {
     /// The thread's command goes to the adapter.
     pub(in crate::host) fn dispatched(&mut self, index: u32, sim: &mut Sim) {
         let merge = self.merging();
-        if merge.gather.stages() {
+        if merge.policy.subsystem.stages() {
             return self.prepared(index, sim);
         }
-        let polls = merge.gather.polls();
+        let polls = merge.policy.subsystem.polls();
         let seat = &mut merge.seats[index as usize];
         let at = seat.gate;
         let command = std::mem::take(&mut seat.command);
@@ -265,7 +270,7 @@ impl Host {
         if polls {
             let merge = self.merging();
             let reads = sim.request(command[0]).kind != Kind::Write;
-            merge.gates[at].held |= merge.subsystem == Subsystem::Atm && reads;
+            merge.gates[at].held |= merge.policy.subsystem == Subsystem::Atm && reads;
             let seat = &mut merge.seats[index as usize];
             (seat.left, seat.command, seat.duty) = (command.len(), command, Duty::Polls);
         }
@@ -302,7 +307,8 @@ impl Host {
         let gate = &mut merge.gates[at];
         gate.room -= 1;
         gate.ringing.push_back(command);
-        let ns = merge.costs.dispatch.once();
+        let dispatch = merge.costs.dispatch;
+        let ns = self.ledger.once(dispatch);
         let end = self.interrupt(core, ns, sim);
         sim.wake_at(end, token(DOORBELL, at as u32));
     }
@@ -310,7 +316,7 @@ impl Host {
     /// A request is back: true when a thread polls for it.
     pub(in crate::host) fn is_polled(&mut self, id: RequestId, sim: &mut Sim) -> bool {
         let Some(owner) = self.merge.as_ref().and_then(|merge| merge.owner(id)) else { return false };
-        if self.merging().gather.stages() {
+        if self.merging().policy.subsystem.stages() {
             self.comes_back(owner, id, sim);
             return true;
         }
@@ -337,7 +343,7 @@ impl Host {
     /// The thread has seen its command through: the drive has room for the next one, then the results are handed out.
     pub(in crate::host) fn retired(&mut self, index: u32, sim: &mut Sim) {
         let merge = self.merging();
-        if merge.gather.stages() {
+        if merge.policy.subsystem.stages() {
             return self.reaped(index, sim);
         }
         let is_worker = index as usize >= merge.callers;
@@ -359,10 +365,10 @@ impl Host {
     /// The softirq of its thread's core completes the request.
     pub(super) fn complete_elsewhere(&mut self, id: RequestId, sim: &mut Sim) {
         let thread = &self.threads[(sim.request(id).user >> CALLER_SHIFT) as usize];
-        let wakes = thread.state == State::Out && !sim.request(id).by_kernel;
+        let wakes = thread.state == ThreadState::Out && !sim.request(id).by_kernel;
         let core = thread.core;
-        let costs = &mut self.merging().costs;
-        let ns = costs.complete.once() + costs.wake.repeat(u64::from(wakes));
+        let complete = self.merging().costs.complete;
+        let ns = self.ledger.once(complete) + self.ledger.repeat(self.paths.wake, u64::from(wakes));
         let end = self.interrupt(core, ns, sim);
         sim.wake_at(end, token(SOFTIRQ, id.0));
     }
@@ -428,7 +434,7 @@ impl Host {
                 let id = RequestId(index);
                 sim.spend(id, Stage::Complete);
                 let thread = sim.request(id).user >> CALLER_SHIFT;
-                let is_worker = |merge: &Merge| merge.subsystem == Subsystem::Hybrid;
+                let is_worker = |merge: &Merge| merge.policy.subsystem == Subsystem::Hybrid;
                 if self.merge.as_ref().is_some_and(is_worker) {
                     self.leaves(thread);
                 }
@@ -437,7 +443,7 @@ impl Host {
         }
     }
 
-    /// Of a request for several drives, only the last part counts.
+    /// A request is through; of one for several drives only the last part counts.
     fn came_through(&mut self, id: RequestId, sim: &mut Sim) {
         let is_part = self.flights[id.0 as usize].is_part;
         if let Some(whole) = if is_part { sim.join(id) } else { Some(id) } {

@@ -1,8 +1,8 @@
-//! How do requests reach a drive?
+//! How does a request reach a drive?
 
 use crate::adapter::Copies;
 
-/// How requests reach the drive.
+/// Way in which requests reach the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subsystem {
     Async,
@@ -17,16 +17,26 @@ pub(crate) enum Subsystem {
 }
 
 impl Subsystem {
-    pub(crate) fn of(word: &str, copies: Copies) -> Subsystem {
+    pub(crate) fn named(word: &str, copies: Copies) -> Subsystem {
         match (copies, word) {
             (Copies::Caller, _) => Subsystem::Caller,
-            (Copies::Worker, _) => Subsystem::Worker,
+            (Copies::Thread, _) => Subsystem::Worker,
             (_, "sync") => Subsystem::Sync,
             (_, "stm") => Subsystem::Stm,
             (_, "atm") => Subsystem::Atm,
             (_, "hybrid") => Subsystem::Hybrid,
             _ => Subsystem::Async,
         }
+    }
+
+    /// Somebody polls, or spins in line; else it is an interrupt that brings the end.
+    pub(crate) fn polls(self) -> bool {
+        self != Subsystem::Async
+    }
+
+    /// The next command is prepared while the drive works on the present one.
+    pub(super) fn stages(self) -> bool {
+        self == Subsystem::Hybrid
     }
 
     /// Requests pass a queue, and its scheduler.

@@ -5,15 +5,14 @@ use std::path::Path;
 use crate::sheet::Sheet;
 use iostack_model::Outcome;
 
-use super::gather;
-use super::policy::{Limits, Turn, Waiting, Waits};
+use super::policy::{Limits, Policy, Turn, Waiting, Waits};
 use super::{Kind, RequestId, Subsystem};
 use crate::run::{self, RunOptions};
 
 /// Time of a page in the drive, beyond its command.
 const PAGE_NS: f64 = 4096.0 / 0.7;
 
-/// What a command costs when threads poll: the drive's 1.65 us, the driver's clocks, one look.
+/// Time of a command when threads poll: the drive's 1.65 us, the driver's clocks, one look.
 const POLLED_NS: f64 = 1650.0 + (10_850.0 + 2_000.0 + 200.0) / 2.5;
 
 /// The same with interrupts: entry, driver, SCSI and block layer on both ways, waking the thread.
@@ -185,7 +184,7 @@ fn a_command_is_held_where_the_drives_own_cost_is_large() {
     assert!(held > 1.5 * two_commands, "{held}, without holding {two_commands}");
 }
 
-/// At or above the better of the two fixed ones.
+/// Hybrid is at or above the better of the two fixed ones.
 #[track_caller]
 fn is_best(changes: &[(&str, &str)], job: &str) {
     let [stm, atm, hybrid] = ["stm", "atm", "hybrid"].map(|subsystem| share(subsystem, changes, job));
@@ -237,7 +236,7 @@ fn takes(subsystem: Subsystem, list: &[(u32, Kind, u64)], who: Option<u32>) -> V
     let limits = Limits { batch: 3, merge_bytes: 8192, unplug_count: 4, unplug_ns: 1000 };
     let mut picked = Vec::new();
     let waits = Waits { now: 0, waiting: &waiting, idle: true, held: false, blocks: false, most: usize::MAX };
-    gather::of(subsystem, limits).take(&waits, who, &mut picked);
+    Policy { subsystem, limits }.take(&waits, who, &mut picked);
     picked
 }
 
@@ -267,7 +266,7 @@ fn a_plugged_queue_is_unplugged_by_count_time_or_a_read() {
         let waiting = waiting(list);
         let waits =
             Waits { now, waiting: &waiting, idle: true, held: false, blocks: false, most: usize::MAX };
-        gather::of(Subsystem::Atm, limits).turn(&waits)
+        Policy { subsystem: Subsystem::Atm, limits }.turn(&waits)
     };
     assert_eq!(turn(&[(0, Kind::Write, 1)], 0), Turn::Not(1000));
     assert_eq!(turn(&[(0, Kind::Write, 1)], 1000), Turn::Worker);
