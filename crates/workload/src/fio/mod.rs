@@ -287,12 +287,10 @@ fn set(draft: &mut Draft, name: &str, value: Option<&str>) -> Result<(), OptionE
             _ => (row.set)(draft, typed),
         }
     } else if let Some(other) = others::find(name) {
-        match other.status_of(typed) {
+        match other.status_of_value(typed) {
             Status::Refused(why) => refused(why),
             Status::Supported | Status::Harmless(_) => Ok(()),
         }
-    } else if let Some(why) = others::of_an_engine(name) {
-        refused(why)
     } else {
         let suggestion = suggest(name, names());
         return Err(OptionError::Unknown { name: name.to_owned(), suggestion });
@@ -302,7 +300,7 @@ fn set(draft: &mut Draft, name: &str, value: Option<&str>) -> Result<(), OptionE
 
 /// True for every option of fio, whatever becomes of it.
 pub(crate) fn knows(name: &str) -> bool {
-    table::find(name).is_some() || others::find(name).is_some() || others::of_an_engine(name).is_some()
+    table::find(name).is_some() || others::find(name).is_some()
 }
 
 /// Every name of every option of fio.
@@ -334,13 +332,5 @@ pub(crate) fn set_one(job: &mut Job, name: &str, value: &str) -> Set {
 
 /// fio's options, for the manual.
 pub(crate) fn reference() -> impl Iterator<Item = OptionDoc> {
-    let supported = table::rows().map(|row| OptionDoc {
-        name: row.name,
-        aliases: row.aliases,
-        dialect: Dialect::Fio,
-        meaning: row.meaning,
-        status: Status::Supported,
-        example: row.example,
-    });
-    supported.chain(others::reference())
+    table::rows().map(|row| row.doc(Dialect::Fio)).chain(others::reference())
 }
