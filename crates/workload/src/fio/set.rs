@@ -15,7 +15,6 @@ use crate::options::value::{
     whole, whole_u32,
 };
 
-/// Bare numbers of some options are seconds.
 pub(super) const SECOND: u64 = 1_000_000_000;
 
 /// A number of blocks, also with a unit: `1k` is 1024 of them.
