@@ -30,7 +30,7 @@ pub use runs::{cost_overlapped, drift, not_linear, unstable_of_many};
 pub use says::says;
 pub use tracing::{events_lost, inexact_clocks, traced, unclassified, unmatched};
 
-/// How much a doubt weighs, the heaviest first.
+/// Weight of a doubt, the heaviest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
@@ -44,7 +44,7 @@ pub enum Weight {
     None,
 }
 
-/// What was gathered beside the outcome itself. A field that is empty raises no doubt.
+/// Evidence gathered beside the outcome itself. A field that is empty raises no doubt.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     /// A simulation answered: CPUs, counters and caches of this machine say nothing.
@@ -67,7 +67,7 @@ pub struct Evidence {
     pub border_ios: u64,
 }
 
-/// Whose doubt it is: studies tell it once, or with each figure.
+/// Owner of a doubt: studies tell it once, or with each figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -101,12 +101,12 @@ pub enum Intent {
 struct Doubt {
     /// Name of the caveat in JSON.
     kind: String,
-    /// How it is detected, for the manual; `{}` stands for the limit.
+    /// Text of the manual on how it is detected; `{}` stands for the limit.
     how: String,
     scope: Scope,
     intended: Option<Intent>,
     weight: Weight,
-    /// What it changes; empty where no verdict rests on it.
+    /// Sentence on what it changes; empty where no verdict rests on it.
     #[serde(default)]
     changes: String,
     remedy: String,
@@ -155,7 +155,8 @@ fn limit_of_kind(kind: &str) -> String {
 
 type Detect = fn(&Outcome, &Evidence) -> Option<Caveat>;
 
-/// What looks for a doubt in one run, in the order in which they are told, and whether it looks at simulations too.
+/// Functions that look for a doubt in one run, in the order in which they are told; true of those that look at
+/// simulations too.
 const DETECTORS: [(Detect, bool); 23] = [
     (load::failed, true),
     (load::interrupted, true),
@@ -203,13 +204,13 @@ pub fn remedy(caveat: &Caveat) -> &'static str {
     &doubt_of_caveat(caveat).remedy
 }
 
-/// How much a doubt weighs, and what it changes. [`Weight::None`] comes without a sentence.
+/// Weight of a doubt, and what it changes. [`Weight::None`] comes without a sentence.
 pub fn changes(caveat: &Caveat) -> (Weight, &'static str) {
     let doubt = doubt_of_caveat(caveat);
     (doubt.weight, &doubt.changes)
 }
 
-/// Whose doubt it is.
+/// Owner of a doubt.
 pub fn scope(caveat: &Caveat) -> Scope {
     doubt_of_caveat(caveat).scope
 }

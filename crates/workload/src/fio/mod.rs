@@ -43,7 +43,7 @@ use draft::Draft;
 use lexer::{Section, Typed};
 pub use own::{FioAsked, FioFormat, FioInstead, fio_command_options, fio_refused_switches};
 
-/// What parsing needs from the world, so that it does not touch it.
+/// World that parsing needs, so that it does not touch it.
 pub struct ParseContext<'a> {
     /// Value of an environment variable.
     pub env: &'a dyn Fn(&str) -> Option<String>,
@@ -55,12 +55,12 @@ pub struct ParseContext<'a> {
     pub cpus: u32,
 }
 
-/// What a job file asks.
+/// Jobs of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobFile {
     /// The jobs, in order.
     pub jobs: Vec<Job>,
-    /// What was left out because of [`ParseContext::lenient`].
+    /// Options that were left out because of [`ParseContext::lenient`].
     pub skipped: Vec<Skipped>,
 }
 
@@ -71,11 +71,11 @@ pub struct Skipped {
     pub path: PathBuf,
     /// Line, from 1.
     pub line: u32,
-    /// As typed.
+    /// Name of the option as it was typed.
     pub option: String,
-    /// As typed.
+    /// Value as it was typed.
     pub value: String,
-    /// Why it is not done.
+    /// Reason why it is not done.
     pub why: String,
 }
 
@@ -96,7 +96,7 @@ pub struct Problem {
     pub path: PathBuf,
     /// Line, from 1; 0 for the file as a whole.
     pub line: u32,
-    /// What was typed, what is wrong, what to do.
+    /// Text that was typed, what is wrong, what to do.
     pub what: String,
 }
 
@@ -113,7 +113,7 @@ impl fmt::Display for Problem {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", lines(.problems))]
 pub struct JobFileError {
-    /// In order of file and line; never empty.
+    /// Problems in order of file and line; never empty.
     pub problems: Vec<Problem>,
 }
 

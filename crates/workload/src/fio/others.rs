@@ -63,7 +63,6 @@ pub(super) fn find(name: &str) -> Option<&'static Other> {
     OTHERS.option.iter().chain(&OTHERS.of_engines).find(|other| other.is_called(name))
 }
 
-/// Why an engine is refused.
 pub(super) fn why_no_engine(name: &str) -> Option<&'static str> {
     OTHERS.engines.iter().find(|other| other.is_called(name)).map(|other| other.refused.as_str())
 }

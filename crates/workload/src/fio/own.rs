@@ -69,7 +69,7 @@ pub enum FioInstead {
     Show,
 }
 
-/// How an option of fio itself gets its value.
+/// Place of an option's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
     Nothing,

@@ -127,7 +127,7 @@ pub(super) fn set_start_delay(draft: &mut Draft, text: &str) -> Set {
     Ok(())
 }
 
-/// `iops:0.3%`, `bw_slope:0.1%`.
+/// Sets the goal of a steady rate: `iops:0.3%`, `bw_slope:0.1%`.
 pub(super) fn set_steady(draft: &mut Draft, text: &str) -> Set {
     let (criterion, limit) = text.split_once(':').unwrap_or((text, ""));
     let (figure, limit_of): (_, fn(f64) -> SteadyLimit) = match criterion {

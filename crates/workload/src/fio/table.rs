@@ -18,7 +18,6 @@ mod logs;
 mod pace;
 mod place;
 
-/// The table.
 pub(super) fn rows() -> impl Iterator<Item = &'static Row> {
     [asked::ROWS, pace::ROWS, data::ROWS, place::ROWS, logs::ROWS].into_iter().flatten()
 }

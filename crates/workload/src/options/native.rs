@@ -33,12 +33,10 @@ pub(crate) fn find(name: &str) -> Option<&'static OptionRow<Job>> {
     ROWS.iter().find(|row| row.name == name)
 }
 
-/// All names.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     ROWS.iter().map(|row| row.name)
 }
 
-/// The table.
 pub(crate) const ROWS: &[OptionRow<Job>] = &[
     row("name", "What reports call the job", "randread", put!(name, text)),
     row("pattern", "How offsets follow each other: random, sequential or strided", "random", set_pattern),
@@ -282,7 +280,7 @@ pub(crate) const ROWS: &[OptionRow<Job>] = &[
     }),
 ];
 
-/// What the job replays; it replays something from now on.
+/// The trace to replay; the job replays something from now on.
 fn recorded(job: &mut Job) -> &mut Recorded {
     job.recorded.get_or_insert_default()
 }

@@ -11,7 +11,7 @@ pub enum Dialect {
     Fio,
 }
 
-/// Whether an option is done here.
+/// Support of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// It does what it says.
@@ -33,7 +33,7 @@ pub struct OptionDoc {
     pub dialect: Dialect,
     /// Meaning in a few words, for the manual.
     pub meaning: &'static str,
-    /// Whether the option is done, harmless or refused.
+    /// Support of the option.
     pub status: Status,
     /// Value that the option takes, or several separated by commas and spaces.
     pub example: &'static str,

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use iostack_model::{Access, Bytes, Distribution, Engine, Mix, Order, Zone};
 
-/// Why a value was not taken.
+/// Reason why a value was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ValueError {
     /// It makes no sense; what would.

@@ -119,7 +119,7 @@ fn fios_own_examples_parse() {
     assert!(lenient * 3 >= files.len() * 2, "{lenient} of {}", files.len());
 }
 
-/// What parsers may stumble over.
+/// Texts that parsers may stumble over.
 const PIECES: &str = "= [ ] : , / % - \\ \" ; # \n ${ } $ncpus ( ) * 0x µ é \0 999999999999999999999 -1 0 kib include include= \
      [global]\n [a]\n zipf: zoned: bssplit= numjobs=9\n 4k/ \r\n \u{feff} [[job]]\n [defaults]\n";
 

@@ -85,7 +85,7 @@ fn milliseconds(text: &str) -> Result<Nanos, ValueError> {
     whole(text, 0, u64::MAX / MILLISECOND).map(Nanos::millis)
 }
 
-/// What the job replays; it replays something from now on.
+/// The trace to replay; the job replays something from now on.
 fn recorded(draft: &mut Draft) -> &mut Recorded {
     draft.job.recorded.get_or_insert_default()
 }

@@ -9,7 +9,7 @@ use iostack_workload::{Rng, TraceFormat, TraceIo};
 use super::samples::{BLKPARSE, FIO};
 use super::{io, parsed, trace};
 
-/// What parsers may stumble over.
+/// Texts that parsers may stumble over.
 const PIECES: &str = "0 -1 18446744073709551615 18446744073709551616 36028797018963967 1e308 1e-5 nan . , \t + \n \r\n \0 é ８ 0x \
      0xffffffff fffffffff R W FWFS FF N 8,0 Q D fio version 3 iolog\n wait sync Read CPU0 (a): [a + b] 4294967296 0.000000000";
 
