@@ -1,38 +1,61 @@
 //! Why should you not believe it?
 //!
 //! ```text
-//!   outcome + evidence ──► DETECTORS, one after the other ──► caveats ──► says, changes, remedy
-//!                          device, load, machine, medium                   says.rs, doubts.toml
+//!   outcome + evidence ──► DOUBTS, one after the other ──► caveats ──► says, changes, remedy
+//!                          a file each
 //! ```
 //!
-//! Each reason to doubt is detected by a function, has a sentence in `says.rs`, and a table in `doubts.toml`: of what it speaks, what it
-//! changes, what to do about it. All of it is pure: who ran the job gathers the [`Evidence`]. What several runs, a trace or a fit give to
-//! doubt is judged by a public function of that name ([`drift`], [`unmatched`]). The manual's page is printed from the same table
-//! ([`page`]). Start reading at `DETECTORS`.
+//! Each reason to doubt is a file: how it is detected, from which threshold on, what it says, what it changes, what to do about it.
+//! All of it is pure: who ran the job gathers the [`Evidence`]. What several runs, a trace or a fit give to doubt is judged by the
+//! function of that file. The manual's page is printed from the same table ([`page`]). Start reading at [`DOUBTS`].
 
-mod device;
-mod load;
-mod machine;
-mod medium;
-mod runs;
-mod says;
-mod tracing;
 
-use std::sync::LazyLock;
+mod buffered_writes;
+pub mod cache_below;
+mod cached_reads;
+mod cliff;
+pub mod clock;
+mod common;
+mod compressible;
+pub mod cost_overlapped;
+mod depth_below_asked;
+mod device_count;
+pub mod drift;
+pub mod events_lost;
+mod failed;
+mod few_samples;
+pub mod foreign_cpu;
+mod foreign_io;
+mod generator_bound;
+pub mod inexact_clocks;
+mod interrupted;
+pub mod io_limit;
+mod lab;
+mod load_not_full;
+mod no_data;
+mod no_device_count;
+pub mod not_linear;
+mod not_simulated;
+pub mod punted;
+pub mod rate_missed;
+mod rate_step;
+mod simulated;
+mod slope;
+pub mod small_region;
+mod stall;
+mod state_by_formula;
+pub mod steal;
+mod trace_leap;
+pub mod traced;
+pub mod unclassified;
+pub mod unmatched;
+pub mod unstable;
+mod unwritten;
 
-use iostack_model::{Bytes, Caveat, Machine, Outcome};
-use serde::Deserialize;
+use iostack_model::{Bytes, Caveat, Machine, Nanos, Outcome};
 
-pub use load::{missed_rate, punted};
-pub use machine::{clock_not_invariant, foreign_cpu_of_many, io_limit, steal};
-pub use medium::{cache_below, small_region};
-pub use runs::{cost_overlapped, drift, not_linear, unstable_of_many};
-pub use says::says;
-pub use tracing::{events_lost, inexact_clocks, traced, unclassified, unmatched};
-
-/// Weight of a doubt, the heaviest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// How much a doubt weighs, the heaviest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     /// A figure is of something else than it says.
     Wrong,
@@ -44,190 +67,232 @@ pub enum Weight {
     None,
 }
 
-/// Evidence gathered beside the outcome itself. A field that is empty raises no doubt.
+/// What was gathered beside the outcome itself. What is not there raises no doubt.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     /// A simulation answered: CPUs, counters and caches of this machine say nothing.
     pub simulated: bool,
     /// No other group of the run used the device.
     pub alone: bool,
-    /// Bytes of the region that were never written before, and bytes of the region.
+    /// Part of the region never written before, and the region.
     pub unwritten: Option<(Bytes, Bytes)>,
-    /// Number of the workers and pollers of `io_uring`.
+    /// `io_uring` workers and pollers.
     pub workers: u32,
-    /// Line of the control group that limits I/O.
+    /// The control group's limit.
     pub io_limit: Option<String>,
-    /// Name of the clock that was used, unless it is the time-stamp counter.
+    /// The clock that was used, where it is not the time-stamp counter.
     pub clock_other: Option<String>,
-    /// Machine that ran the job.
+    /// Where it ran.
     pub machine: Option<Machine>,
-    /// Bytes of the region that was read and written.
+    /// What was read and written.
     pub region: Bytes,
-    /// Number of the I/Os that may have been counted on one side of a border only.
+    /// I/Os that may have been counted on one side of a border only.
     pub border_ios: u64,
 }
 
-/// Owner of a doubt: studies tell it once, or with each figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// Of what a doubt speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// It speaks of one figure.
+    /// Of this figure.
     Run,
-    /// It speaks of the course of the rate in this run: too short a run does not show it, and runs in turns show it themselves.
+    /// Of the course of the rate in this run: too short a run does not show it, and runs in turns show it themselves.
     Rate,
-    /// It speaks of a percentile of this run.
+    /// Of a percentile of this run.
     Percentile,
-    /// It speaks of what all runs of a study share (machine, place, neighbours), and is told once.
+    /// Of what all runs of a study share: the machine, the place, the neighbours. It is told once.
     Machine,
-    /// It speaks of the target that answers, and is told once, as the first figure says it.
+    /// Of the target that answers: told once, as the first figure says it.
     Target,
-    /// It speaks of what the target leaves out: told once as the first figure says it, and by each figure that lacks something else.
+    /// Of what the target leaves out: told once as the first figure says it, and by each figure that lacks something else.
     Omission,
 }
 
-/// Purpose of a measurement: a doubt that only says that it was reached is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// What a measurement may be made to show: then a doubt that says so is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
-    /// A cache shall answer.
+    /// A cache answers.
     PageCache,
-    /// The thread shall be busy all the time.
+    /// The thread is busy all the time.
     BusyThread,
 }
 
-/// One table of `doubts.toml`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// From where on a doubt is raised.
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    /// A share, 0..=1.
+    Share(f64),
+    /// A number.
+    Times(f64),
+    /// A time.
+    Time(Nanos),
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            // Not 0.30000000000000004.
+            Limit::Share(share) => write!(f, "{} %", (share * 1e4).round() / 100.0),
+            Limit::Times(times) => write!(f, "{times}"),
+            Limit::Time(time) => write!(f, "{time}"),
+        }
+    }
+}
+
+/// One reason to doubt.
 struct Doubt {
-    /// Name of the caveat in JSON.
-    kind: String,
-    /// Text of the manual on how it is detected; `{}` stands for the limit.
-    how: String,
+    /// As in JSON.
+    kind: &'static str,
+    /// How it is detected, for the manual; `{}` stands for the limit.
+    how: &'static str,
+    limit: Option<Limit>,
     scope: Scope,
     intended: Option<Intent>,
     weight: Weight,
-    /// Sentence on what it changes; empty where no verdict rests on it.
-    #[serde(default)]
-    changes: String,
-    remedy: String,
+    /// What it changes; nothing where no verdict rests on it.
+    changes: &'static str,
+    /// What to do.
+    remedy: &'static str,
+    /// The doubt as one sentence with its evidence; `None` for another's caveat.
+    says: fn(&Caveat) -> Option<String>,
+    /// Looks for it in one run; `None` where a run alone does not show it.
+    of_run: Option<fn(&Outcome, &Evidence) -> Option<Caveat>>,
+    /// Looked for in simulations too.
+    in_simulation: bool,
 }
 
-#[derive(Deserialize)]
-struct DoubtFile {
-    doubt: Vec<Doubt>,
+/// What most of them have: of this figure, of several runs or a trace, and of what is real.
+const PLAIN: Doubt = Doubt {
+    kind: "",
+    how: "",
+    limit: None,
+    scope: Scope::Run,
+    intended: None,
+    weight: Weight::None,
+    changes: "",
+    remedy: "",
+    says: |_| None,
+    of_run: None,
+    in_simulation: false,
+};
+
+impl Doubt {
+    /// How it is detected, with its limit.
+    fn how(&self) -> String {
+        self.limit.map_or_else(|| self.how.to_owned(), |limit| self.how.replace("{}", &limit.to_string()))
+    }
 }
 
-static DOUBTS: LazyLock<Vec<Doubt>> = LazyLock::new(|| {
-    let file: DoubtFile = toml::from_str(include_str!("doubts.toml")).expect("a test reads it");
-    let with_limit = |mut doubt: Doubt| {
-        doubt.how = doubt.how.replace("{}", &limit_of_kind(&doubt.kind));
-        doubt
-    };
-    file.doubt.into_iter().map(with_limit).collect()
-});
+/// The same doubt from other evidence: a queue that is too small for the depth.
+const QUEUE: Doubt =
+    Doubt { of_run: Some(depth_below_asked::of_queue), in_simulation: false, ..depth_below_asked::DOUBT };
 
-/// The limit from which on a doubt is raised, as the manual says it; empty where the text names none.
-fn limit_of_kind(kind: &str) -> String {
-    let share = match kind {
-        "cached_reads" | "buffered_writes" => medium::MOVED_LEAST,
-        "depth_below_asked" => load::DEPTH_ENOUGH,
-        "device_count_differs" => device::DIFFERENCE_MOST,
-        "drift" => runs::DRIFT_MOST,
-        "foreign_cpu" => machine::FOREIGN_CPU_MOST,
-        "foreign_io" => device::FOREIGN_LEAST,
-        "generator_bound" => load::BUSY,
-        "load_not_full" => iostack_model::Load::RESIDUAL_MOST,
-        "punted" => load::PUNTED_LEAST,
-        "rate_missed" => load::RATE_ENOUGH,
-        "steal" => machine::STEAL_MOST,
-        "unclassified" => tracing::UNCLASSIFIED_MOST,
-        "unmatched" => tracing::UNMATCHED_MOST,
-        "unstable" => iostack_stats::UNSTABLE,
-        "cache_below" => return medium::NO_HEADS.to_string(),
-        "stall" => return load::STALL_LEAST.to_string(),
-        "cost_overlapped" => return runs::OVERLAP_LEAST.to_string(),
-        "few_samples" => return iostack_stats::SAMPLES_BEYOND.to_string(),
-        _ => return String::new(),
-    };
-    // Not 30.000000000000004 %.
-    format!("{} %", (share * 1e4).round() / 100.0)
-}
-
-type Detect = fn(&Outcome, &Evidence) -> Option<Caveat>;
-
-/// Functions that look for a doubt in one run, in the order in which they are told; true of those that look at
-/// simulations too.
-const DETECTORS: [(Detect, bool); 23] = [
-    (load::failed, true),
-    (load::interrupted, true),
-    (medium::no_data, false),
-    (medium::unwritten, false),
-    (medium::cached_reads, false),
-    (medium::buffered_writes, false),
-    (medium::compressible, false),
-    (device::foreign_io, false),
-    (device::count_differs, false),
-    (device::no_count, false),
-    (medium::cache_below_reads, false),
-    (medium::small_region_read, false),
-    (load::not_full, true),
-    (load::depth_below_asked, true),
-    (load::queue_too_small, false),
-    (load::generator_bound, false),
-    (load::punted_ios, false),
-    (load::stall, false),
-    (load::rate_missed, true),
-    (|_, evidence| io_limit(evidence.io_limit.as_deref()), false),
-    (|outcome, _| steal(outcome.cpu.steal), false),
-    (machine::foreign_cpu, false),
-    (|_, evidence| Some(Caveat::ClockNotInvariant { source: evidence.clock_other.clone()? }), false),
+/// In the order in which they are told: what makes a figure wrong before what makes it uncertain.
+const DOUBTS: [&Doubt; 41] = [
+    &failed::DOUBT,
+    &interrupted::DOUBT,
+    &no_data::DOUBT,
+    &unwritten::DOUBT,
+    &cached_reads::DOUBT,
+    &buffered_writes::DOUBT,
+    &compressible::DOUBT,
+    &foreign_io::DOUBT,
+    &device_count::DOUBT,
+    &no_device_count::DOUBT,
+    &cache_below::DOUBT,
+    &small_region::DOUBT,
+    &load_not_full::DOUBT,
+    &depth_below_asked::DOUBT,
+    &QUEUE,
+    &generator_bound::DOUBT,
+    &punted::DOUBT,
+    &stall::DOUBT,
+    &rate_missed::DOUBT,
+    &io_limit::DOUBT,
+    &steal::DOUBT,
+    &foreign_cpu::DOUBT,
+    &clock::DOUBT,
+    &rate_step::DOUBT,
+    &cliff::DOUBT,
+    &slope::DOUBT,
+    &unstable::DOUBT,
+    &few_samples::DOUBT,
+    &drift::DOUBT,
+    &traced::DOUBT,
+    &events_lost::DOUBT,
+    &unmatched::DOUBT,
+    &unclassified::DOUBT,
+    &inexact_clocks::DOUBT,
+    &simulated::DOUBT,
+    &not_simulated::DOUBT,
+    &state_by_formula::DOUBT,
+    &trace_leap::DOUBT,
+    &lab::DOUBT,
+    &not_linear::DOUBT,
+    &cost_overlapped::DOUBT,
 ];
 
 /// All reasons to doubt the outcome, those of its series included.
-pub fn doubts_of_outcome(outcome: &Outcome, evidence: &Evidence) -> Vec<Caveat> {
-    doubts_of_run(outcome, evidence).chain(iostack_stats::doubts_of_series(outcome)).collect()
+pub fn of(outcome: &Outcome, evidence: &Evidence) -> Vec<Caveat> {
+    of_run(outcome, evidence).chain(iostack_stats::doubts_of_series(outcome)).collect()
 }
 
-/// All reasons to doubt the outcome but those of its series.
-pub fn doubts_of_run(outcome: &Outcome, evidence: &Evidence) -> impl Iterator<Item = Caveat> {
-    let looking = DETECTORS.iter().filter(|(_, in_simulation)| *in_simulation || !evidence.simulated);
-    looking.filter_map(|(detect, _)| detect(outcome, evidence))
+/// All but those of its series.
+pub fn of_run(outcome: &Outcome, evidence: &Evidence) -> impl Iterator<Item = Caveat> {
+    let looked_for = DOUBTS.iter().filter(|doubt| doubt.in_simulation || !evidence.simulated);
+    looked_for.filter_map(|doubt| doubt.of_run?(outcome, evidence))
 }
 
-fn doubt_of_caveat(caveat: &Caveat) -> &'static Doubt {
-    let json = serde_json::to_value(caveat).expect("plain data");
-    DOUBTS.iter().find(|doubt| json["kind"] == doubt.kind).expect("each caveat has a table")
+fn find(caveat: &Caveat) -> (&'static Doubt, String) {
+    let found = DOUBTS.iter().find_map(|doubt| Some((*doubt, (doubt.says)(caveat)?)));
+    found.expect("each caveat is a row of DOUBTS")
 }
 
-/// The remedy of a doubt, as one sentence.
+/// The doubt as one sentence with its evidence.
+pub fn says(caveat: &Caveat) -> String {
+    find(caveat).1
+}
+
+/// What to do about it, as one sentence.
 pub fn remedy(caveat: &Caveat) -> &'static str {
-    &doubt_of_caveat(caveat).remedy
+    find(caveat).0.remedy
 }
 
-/// Weight of a doubt, and what it changes. [`Weight::None`] comes without a sentence.
+/// What it changes, and how much that weighs. [`Weight::None`] comes without a sentence.
 pub fn changes(caveat: &Caveat) -> (Weight, &'static str) {
-    let doubt = doubt_of_caveat(caveat);
-    (doubt.weight, &doubt.changes)
+    let (doubt, _) = find(caveat);
+    (doubt.weight, doubt.changes)
 }
 
-/// Owner of a doubt.
+/// Of what it speaks.
 pub fn scope(caveat: &Caveat) -> Scope {
-    doubt_of_caveat(caveat).scope
+    find(caveat).0.scope
 }
 
-/// The purpose of a measurement that this doubt would only confirm.
+/// What a measurement may be made to show, so that this only says that it came to pass.
 pub fn intended(caveat: &Caveat) -> Option<Intent> {
-    doubt_of_caveat(caveat).intended
+    find(caveat).0.intended
 }
 
 /// The rows of the manual's page: kind, how it is detected, what it changes, what to do.
 pub fn page() -> String {
-    let row = |Doubt { kind, how, changes, remedy, .. }: &Doubt| {
-        format!("| `{kind}` | {how} | {changes} | {remedy} |\n")
+    let row = |doubt: &&Doubt| {
+        let Doubt { kind, changes, remedy, .. } = doubt;
+        format!("| `{kind}` | {} | {changes} | {remedy} |\n", doubt.how())
     };
+    let mut rows: Vec<String> = DOUBTS.iter().map(row).collect();
+    // The same doubt from other evidence stands beside it.
+    rows.dedup();
     let head = "| kind | how it is detected | what it changes | what to do |\n| --- | --- | --- | --- |\n";
-    head.to_owned() + &DOUBTS.iter().map(row).collect::<String>()
+    head.to_owned() + &rows.concat()
 }
 
+/// `12 %`, `0.4 %`.
+fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if value.abs() >= 10.0 { format!("{value:.0} %") } else { format!("{value:.1} %") }
+}
+
+#[cfg(test)]
+mod edge_tests;
 #[cfg(test)]
 mod tests;

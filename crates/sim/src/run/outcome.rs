@@ -153,7 +153,7 @@ fn cpu(inside: &Inside, ios: u64) -> CpuUse {
 
 /// The outcome, unless the I/Os of an open loop waited longer and longer.
 fn stable(outcome: Outcome, late: Option<Nanos>) -> Result<Outcome, SimError> {
-    match (late, iostack_doubt::missed_rate(&outcome)) {
+    match (late, iostack_doubt::rate_missed::missed(&outcome)) {
         (Some(late), Some((asked, achieved))) if !outcome.interrupted => {
             Err(SimError::Unstable { job: outcome.job.name, asked, achieved, late })
         }

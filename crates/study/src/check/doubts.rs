@@ -3,10 +3,7 @@
 //! Hundreds of half-second runs on one machine share most of their doubts. What concerns all of them is said once;
 //! what half a second cannot show (a cap, a cliff, p99.99) is not claimed of it.
 
-use iostack_doubt::{
-    Scope, cache_below, clock_not_invariant, drift, foreign_cpu_of_many, io_limit, small_region, steal,
-    unstable_of_many,
-};
+use iostack_doubt::{Scope, cache_below, clock, drift, foreign_cpu, io_limit, small_region, steal, unstable};
 use iostack_model::answers::{Step, StepKind};
 use iostack_model::{Access, Bytes, Caveat, CpuUse, Machine, Mix, Nanos, Storage, TargetKind};
 
@@ -48,7 +45,8 @@ fn of_the_place(steps: &[Step], storage: &Storage, machine: &Machine, region: By
     // The memory of a guest of the lab is no cache of its device.
     let first = steps.iter().flat_map(|step| &step.points).next();
     let emulated = first.is_some_and(|point| point.outcome.target.kind == TargetKind::Lab);
-    let mut caveats: Vec<Caveat> = io_limit(machine.virtualisation.io_limit.as_deref()).into_iter().collect();
+    let mut caveats: Vec<Caveat> =
+        io_limit::of(machine.virtualisation.io_limit.as_deref()).into_iter().collect();
     let median = steps
         .iter()
         .find(|step| step.id == StepKind::Latency)
@@ -56,9 +54,9 @@ fn of_the_place(steps: &[Step], storage: &Storage, machine: &Machine, region: By
         .and_then(|point| point.outcome.latency().quantile_ns(0.5))
         .map(Nanos);
     // A cache below that is certain says more than one that may be.
-    let certain = median.and_then(|median| cache_below(storage, median));
-    caveats.extend(certain.or_else(|| small_region(region, machine, storage)).filter(|_| !emulated));
-    caveats.extend(clock_not_invariant(machine));
+    let certain = median.and_then(|median| cache_below::of(storage, median));
+    caveats.extend(certain.or_else(|| small_region::of(region, machine, storage)).filter(|_| !emulated));
+    caveats.extend(clock::of(machine));
     caveats
 }
 
@@ -66,10 +64,10 @@ fn of_the_place(steps: &[Step], storage: &Storage, machine: &Machine, region: By
 fn of_the_time(steps: &[Step]) -> Vec<Caveat> {
     let outcomes = steps.iter().flat_map(|step| &step.points).map(|point| &point.outcome);
     let found = [
-        foreign_cpu_of_many(mean_share(steps, |cpu| cpu.foreign)),
-        steal(mean_share(steps, |cpu| cpu.steal)),
-        unstable_of_many(outcomes),
-        drift(&same_rates(steps)),
+        foreign_cpu::of_many(mean_share(steps, |cpu| cpu.foreign)),
+        steal::of(mean_share(steps, |cpu| cpu.steal)),
+        unstable::of_many(outcomes),
+        drift::of(&same_rates(steps)),
     ];
     found.into_iter().flatten().collect()
 }

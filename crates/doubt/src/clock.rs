@@ -1,0 +1,32 @@
+//! The clock may change its rate.
+
+use iostack_model::{Caveat, Machine, Outcome};
+
+use crate::{Doubt, Evidence, PLAIN, Scope, Weight};
+
+pub(crate) const DOUBT: Doubt = Doubt {
+    kind: "clock_not_invariant",
+    how: "the processor's time-stamp counter is not constant and non-stop",
+    scope: Scope::Machine,
+    weight: Weight::Skewed,
+    changes: "Times may be off by one factor.",
+    remedy: "Compare ratios only, or switch the clock source to tsc.",
+    says,
+    of_run: Some(of_run),
+    ..PLAIN
+};
+
+fn says(caveat: &Caveat) -> Option<String> {
+    let Caveat::ClockNotInvariant { source } = caveat else { return None };
+    Some(format!("The clock ({source}) may change its rate."))
+}
+
+fn of_run(_: &Outcome, evidence: &Evidence) -> Option<Caveat> {
+    Some(Caveat::ClockNotInvariant { source: evidence.clock_other.clone()? })
+}
+
+/// What the machine says of its clock.
+pub fn of(machine: &Machine) -> Option<Caveat> {
+    let source = machine.kernel.clock_source.clone();
+    (!machine.cpu.tsc_invariant).then_some(Caveat::ClockNotInvariant { source })
+}

@@ -1,0 +1,25 @@
+//! CPU time was counted by samples or by the kernel's tick, not bracketed.
+
+use iostack_model::{Caveat, Clocks};
+
+use crate::{Doubt, PLAIN, Weight};
+
+pub(crate) const DOUBT: Doubt = Doubt {
+    kind: "inexact_clocks",
+    how: "without BPF, CPU time is a number of samples or the kernel's tick account",
+    weight: Weight::None,
+    changes: "",
+    remedy: "`iostack doctor` says what makes it exact.",
+    says,
+    ..PLAIN
+};
+
+fn says(caveat: &Caveat) -> Option<String> {
+    let Caveat::InexactClocks { how } = caveat else { return None };
+    Some(format!("CPU time was not bracketed: {how}."))
+}
+
+/// How it was had, where not exactly.
+pub fn of(clocks: &Clocks) -> Option<Caveat> {
+    (!clocks.exact).then(|| Caveat::InexactClocks { how: clocks.how.clone() })
+}

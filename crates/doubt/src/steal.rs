@@ -1,0 +1,35 @@
+//! The hypervisor took CPU time away.
+
+use iostack_model::{Caveat, Outcome};
+
+use crate::{Doubt, Evidence, Limit, PLAIN, Scope, Weight, percent};
+
+pub(crate) const DOUBT: Doubt = Doubt {
+    kind: "steal",
+    how: "`/proc/stat`: the hypervisor took over {} of the CPU time",
+    limit: Some(Limit::Share(MOST)),
+    scope: Scope::Machine,
+    weight: Weight::Skewed,
+    changes: "Rates may be too low, latencies too high.",
+    remedy: "Repeat when the host is quieter; compare within one run only.",
+    says,
+    of_run: Some(of_run),
+    ..PLAIN
+};
+
+fn says(caveat: &Caveat) -> Option<String> {
+    let Caveat::Steal { share } = caveat else { return None };
+    Some(format!("The hypervisor took {} of the CPU time.", percent(*share)))
+}
+
+/// Share of all CPU time above which it matters.
+const MOST: f64 = 0.01;
+
+fn of_run(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
+    of(outcome.cpu.steal)
+}
+
+/// This share of all CPU time was taken.
+pub fn of(share: f64) -> Option<Caveat> {
+    (share > MOST).then_some(Caveat::Steal { share })
+}
