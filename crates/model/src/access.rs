@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Bytes;
 use crate::possible::{Possible, guarded};
 
-/// What one I/O does.
+/// Direction of one I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -57,11 +57,11 @@ impl Possible for Mix {
 }
 
 impl Mix {
-    /// Reads only.
+    /// Mix of reads only.
     pub const READ: Mix = Mix { read: 100, write: 0, trim: 0 };
-    /// Writes only.
+    /// Mix of writes only.
     pub const WRITE: Mix = Mix { read: 0, write: 100, trim: 0 };
-    /// Trims only.
+    /// Mix of trims only.
     pub const TRIM: Mix = Mix { read: 0, write: 0, trim: 100 };
 
     /// `read` percent reads, the rest writes.
@@ -96,7 +96,7 @@ impl Mix {
     }
 }
 
-/// How the next offset follows from the last one.
+/// Rule by which the next offset follows from the last one.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -107,16 +107,17 @@ pub enum Access {
         /// Bytes skipped after each block.
         gap: Bytes,
     },
-    /// From the end towards the start: each block begins `step` bytes before the end of the one before (fio's `rw=read:-STEP`).
+    /// Offsets that go from the end towards the start: each block begins `step` bytes before the end of the one
+    /// before (fio's `rw=read:-STEP`).
     Backward {
-        /// At least one block, or the next would lie behind.
+        /// Bytes of a step: at least one block, or the next would lie behind.
         step: Bytes,
     },
-    /// By chance.
+    /// Offsets drawn by chance.
     Random {
         /// Independent draws, or each block once.
         order: Order,
-        /// Which blocks are likelier.
+        /// Distribution of the draws over the region.
         distribution: Distribution,
     },
 }
@@ -127,7 +128,7 @@ impl Access {
         Access::Random { order: Order::Independent, distribution: Distribution::Uniform };
 }
 
-/// Which I/Os of a random job do not go to a place of their own.
+/// Rule for those I/Os of a random job that do not go to a place of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Follow {
     /// Percent of the reads, writes and trims that are at random (fio's `percentage_random`); the others go on behind the
@@ -209,25 +210,25 @@ impl fmt::Display for WritePointers {
     }
 }
 
-/// Which of several files comes next.
+/// Choice of the next one of several files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileOrder {
     /// One after the other, each for some I/Os, and again.
     #[default]
     Turns,
-    /// By chance, of those that have something left in this pass.
+    /// A random file of those that have something left in this pass.
     Random,
     /// The next when one is done.
     Sequential,
 }
 
-/// When another file comes, and which.
+/// Rule by which another file comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileTurns {
-    /// Which.
+    /// Choice of the next file.
     pub order: FileOrder,
-    /// After so many I/Os.
+    /// Number of I/Os after which another file comes.
     pub every: u32,
 }
 
@@ -250,7 +251,7 @@ impl fmt::Display for FileTurns {
     }
 }
 
-/// Whether a random offset may come again before all others have been visited.
+/// Repetition of random offsets before all others have been visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
@@ -260,7 +261,7 @@ pub enum Order {
     Permutation,
 }
 
-/// Which blocks of the region a random access prefers. Anything but `Uniform` implies independent draws.
+/// Distribution of a random access over the region. Anything but `Uniform` implies independent draws.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
@@ -273,7 +274,7 @@ pub enum Distribution {
     },
     /// Pareto with power h in (0, 1): fio's `pareto:h`.
     Pareto {
-        /// Power.
+        /// Power of the distribution, between 0 and 1.
         h: f64,
     },
     /// Normal around the middle of the region: fio's `normal:d`.

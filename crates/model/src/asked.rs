@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, Nanos};
 
-/// What the storage must keep to, or the job fails. 0 demands nothing.
+/// Limits that the storage must keep to, or the job fails. 0 demands nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Demand {
     /// No I/O may take longer (fio's `max_latency`).
@@ -27,7 +27,7 @@ impl Default for Demand {
 }
 
 impl Demand {
-    /// Nothing.
+    /// Demand of nothing at all.
     pub const NONE: Demand = Demand { latency: Nanos(0), bytes: [0; 3], iops: [0; 3], cycle: Nanos::secs(1) };
 
     /// True when nothing is demanded.
@@ -44,7 +44,7 @@ pub struct Share {
     pub group: u32,
     /// I/Os of each thread, in proportion to the others' weights.
     pub weight: u32,
-    /// Who is ahead sleeps so long before it looks again; 0: it gives its CPU away.
+    /// Time that a thread ahead sleeps before it looks again; 0: it gives its CPU away.
     pub nap: Nanos,
 }
 
@@ -61,7 +61,7 @@ pub struct LatencyGoal {
     pub goes_on: bool,
 }
 
-/// What the search came to.
+/// Result of the search for a depth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DepthFound {
     /// I/Os in flight per thread; of several threads the fewest.
@@ -80,7 +80,7 @@ pub enum SteadyFigure {
     Bandwidth,
 }
 
-/// What of the last rates must be small; in percent of their mean.
+/// Limit of the last rates, in percent of their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyLimit {
@@ -92,13 +92,13 @@ pub enum SteadyLimit {
     Snia {
         /// The largest rate less the smallest.
         excursion: f64,
-        /// What the line of least squares rises or falls by, from the first element to the last.
+        /// Rise or fall of the line of least squares, from the first element to the last.
         slope: f64,
     },
 }
 
 impl SteadyLimit {
-    /// What is looked at, by its name, with its limit.
+    /// Quantities that are looked at, by name, with their limits.
     pub fn named(self) -> Vec<(&'static str, f64)> {
         match self {
             SteadyLimit::Deviation(percent) => vec![("deviation", percent)],
@@ -108,27 +108,27 @@ impl SteadyLimit {
     }
 }
 
-/// When a job has run long enough (fio's `steadystate`).
+/// Rule by which a job has run long enough (fio's `steadystate`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Steadiness {
-    /// Of all its threads and directions together.
+    /// Figure of all threads and directions together.
     pub figure: SteadyFigure,
-    /// What is held against a limit.
+    /// Limit that the figure is held against.
     pub limit: SteadyLimit,
-    /// Over this last stretch of time.
+    /// Last stretch of time that is looked at.
     pub window: Nanos,
-    /// What came earlier does not count.
+    /// Time at the start that does not count.
     pub after: Nanos,
 }
 
-/// Of which parts of the latency fio's reports give percentiles.
+/// Parts of the latency of which fio's reports give percentiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PercentilesOf {
-    /// Of the submission (fio's `slat_percentiles`).
+    /// Percentiles of the submission (fio's `slat_percentiles`).
     pub submission: bool,
-    /// Of the time behind it (fio's `clat_percentiles`).
+    /// Percentiles of the time behind it (fio's `clat_percentiles`).
     pub completion: bool,
-    /// Of both together (fio's `lat_percentiles`).
+    /// Percentiles of both together (fio's `lat_percentiles`).
     pub whole: bool,
 }
 
@@ -138,17 +138,17 @@ impl Default for PercentilesOf {
     }
 }
 
-/// What became of it.
+/// Result of a search for steadiness.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Steady {
     /// The job was ended by it.
     pub attained: bool,
-    /// How far it was from steady at last, in percent of the mean; `None` when it ended before there was a window.
+    /// Distance from steady at last, in percent of the mean; `None` when it ended before there was a window.
     pub percent: Option<f64>,
     /// The slope over the window at last, where SNIA's second limit is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slope_percent: Option<f64>,
-    /// Where the window that was looked at last began.
+    /// Start of the window that was looked at last.
     #[serde(default)]
     pub since: Nanos,
 }
@@ -165,7 +165,8 @@ pub struct Priority {
 }
 
 impl Priority {
-    /// As the kernel writes class and level of disk requests (`ioprio.h`); best effort, where only a level is said.
+    /// Class and level of disk requests as the kernel writes them (`ioprio.h`); best effort, where only a level is
+    /// said.
     pub const fn io(self) -> u16 {
         let class = if self.io_class == 0 && self.io_level > 0 { 2 } else { self.io_class };
         (class as u16) << 13 | self.io_level as u16
@@ -179,14 +180,14 @@ pub struct Preferred {
     pub percent: [u8; 2],
     /// Class and level, as in [`Priority`].
     pub io_class: u8,
-    /// See there.
+    /// Level of their priority, 0 (highest) to 7.
     pub io_level: u8,
-    /// Where not empty, which percent by the size of the reads, and of the writes (fio's `cmdprio_bssplit`).
+    /// Percent by the size of the reads, and of the writes, where not empty (fio's `cmdprio_bssplit`).
     #[serde(default, skip_serializing_if = "crate::job::is_default")]
     pub by_size: [Vec<PreferredSize>; 2],
 }
 
-/// Of the I/Os of one size those that carry a priority of their own.
+/// Share of the I/Os of one size that carry a priority of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PreferredSize {
     /// Bytes of the I/O.
@@ -223,14 +224,14 @@ impl Preferred {
 pub struct RequestFlags {
     /// A write is done whole or not at all (fio's `atomic`).
     pub atomic: bool,
-    /// What goes through the page cache does not stay there (fio's `uncached`).
+    /// Data that goes through the page cache does not stay there (fio's `uncached`).
     pub uncached: bool,
     /// An I/O that would have to wait fails instead (fio's `nowait`).
     pub nowait: bool,
 }
 
 impl RequestFlags {
-    /// As the kernel has them, of a read or of a write: only writes are atomic.
+    /// Flags as the kernel has them, of a read or of a write: only writes are atomic.
     pub const fn bits(self, write: bool) -> u32 {
         const NOWAIT: u32 = 0x8;
         const ATOMIC: u32 = 0x40;
@@ -246,27 +247,27 @@ impl RequestFlags {
     }
 }
 
-/// Which memory threads get; see `set_mempolicy(2)`, whose numbers these are.
+/// Memory that threads get; see `set_mempolicy(2)`, whose numbers these are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryPolicy {
-    /// As the process has it.
+    /// The policy of the process.
     Default = 0,
-    /// Of the first node, where there is some left.
+    /// Memory of the first node, where there is some left.
     Prefer = 1,
-    /// Of these nodes and no other.
+    /// Memory of these nodes and no other.
     Bind = 2,
-    /// Of these nodes in turn.
+    /// Memory of these nodes in turn.
     Interleave = 3,
-    /// Of the node that a thread runs on.
+    /// Memory of the node that a thread runs on.
     Local = 4,
 }
 
-/// What is asked of the machine that a job runs on.
+/// Settings of the machine that a job runs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HostAsked {
-    /// Among threads and disk requests.
+    /// Priority among threads and disk requests.
     pub priority: Priority,
     /// Some I/Os go before others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -275,12 +276,12 @@ pub struct HostAsked {
     pub numa: Numa,
     /// Memory that each thread locks and does not use, so that less is left (fio's `lockmem`).
     pub locked: Bytes,
-    /// Where the kernel's thread runs that submits for `io_uring` (fio's `sqthread_poll_cpu`); `None`: wherever.
+    /// CPU of the kernel's thread that submits for `io_uring` (fio's `sqthread_poll_cpu`); `None`: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub submitter_cpu: Option<u32>,
     /// The I/O scheduler of the disk below while the job runs (fio's `ioscheduler`).
     pub scheduler: Option<String>,
-    /// As whom the threads open the files and do their I/O (fio's `uid`); `None`: who started it.
+    /// User as whom the threads open the files and do their I/O (fio's `uid`); `None`: who started it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<u32>,
     /// The same of the group (fio's `gid`).
@@ -289,7 +290,7 @@ pub struct HostAsked {
     /// Buffers are in huge pages of 2 MiB (fio's `mem=mmaphuge`).
     #[serde(skip_serializing_if = "Not::not")]
     pub huge_pages: bool,
-    /// How long what is written will live, as the kernel numbers it (`F_SET_RW_HINT`; fio's `write_hint`).
+    /// Lifetime of what is written, as the kernel numbers it (`F_SET_RW_HINT`; fio's `write_hint`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_hint: Option<u8>,
     /// Flags of each request.
@@ -302,15 +303,15 @@ pub struct HostAsked {
 pub struct Numa {
     /// Threads run on their CPUs; empty: wherever.
     pub cpu_nodes: Vec<u32>,
-    /// Which memory they get, and of which nodes.
+    /// Policy of their memory, and its nodes.
     pub memory: Option<(MemoryPolicy, Vec<u32>)>,
 }
 
-/// Which other jobs end when this one does.
+/// Other jobs that end when this one does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ends {
-    /// Only itself.
+    /// No other job ends.
     #[default]
     Itself,
     /// All that run beside it (fio's `exitall`).
@@ -331,7 +332,7 @@ pub enum Advice {
     Random,
 }
 
-/// What happens to a job's files before its first I/O; usually those that are missing are made.
+/// Preparation of a job's files before its first I/O; usually those that are missing are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Beforehand {

@@ -65,7 +65,7 @@ pub(crate) fn together(a: &[(u32, u64)], b: &[(u32, u64)]) -> Counts {
     both.into_iter().collect()
 }
 
-/// What is wrong with the order of counts of `field`, or with the last of them, where there are `most` of what `each` is.
+/// Error in the order of counts of `field`, or in the last of them, where there are `most` of what `each` is.
 pub(crate) fn disordered(field: &str, each: &str, counts: &[(u32, u64)], most: usize) -> Option<String> {
     if let Some(pair) = counts.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
         return Some(format!("{field}: {each} {} stands behind {each} {}", pair[1].0, pair[0].0));

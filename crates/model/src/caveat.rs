@@ -13,7 +13,7 @@ pub enum Caveat {
     UnwrittenExtents {
         /// Unwritten or absent bytes of the region.
         unwritten: Bytes,
-        /// The region.
+        /// Bytes of the region.
         region: Bytes,
     },
     /// The page cache answered reads.
@@ -32,12 +32,12 @@ pub enum Caveat {
     },
     /// The data compresses and the storage compresses.
     CompressibleData {
-        /// What compresses: a file system's or device's name.
+        /// Name of the file system or device that compresses.
         storage: String,
     },
     /// Bytes were counted that nobody moved.
     NoData {
-        /// The engine.
+        /// Name of the engine.
         engine: String,
     },
     /// Fewer I/Os were in flight than asked for.
@@ -46,7 +46,7 @@ pub enum Caveat {
         asked: f64,
         /// Achieved mean depth.
         achieved: f64,
-        /// Why, as far as it is known.
+        /// Reason, as far as it is known.
         reason: String,
     },
     /// The load was not full all the time, so that rate and latency are not those of the load asked for.
@@ -67,7 +67,7 @@ pub enum Caveat {
     },
     /// `io_uring` handed the I/O to kernel workers instead of submitting it.
     Punted {
-        /// Workers seen.
+        /// Number of the workers seen.
         workers: u32,
         /// Their share of the CPU time.
         cpu_share: f64,
@@ -78,7 +78,7 @@ pub enum Caveat {
         device: String,
         /// I/Os or bytes, by our count.
         ours: u64,
-        /// By the device's.
+        /// I/Os or bytes, by the device's count.
         theirs: u64,
         /// `bytes read`, `bytes written`.
         what: String,
@@ -104,20 +104,20 @@ pub enum Caveat {
     },
     /// The rate changed its level at once: a cap or a token bucket.
     RateStep {
-        /// When, from the start.
+        /// Time of the step, from the start.
         at: Nanos,
-        /// IOPS before.
+        /// IOPS before the step.
         before: f64,
-        /// IOPS after.
+        /// IOPS after the step.
         after: f64,
     },
     /// The rate fell and stayed low: a write cache or free blocks ran out.
     Cliff {
-        /// When, from the start.
+        /// Time of the fall, from the start.
         at: Nanos,
-        /// IOPS before.
+        /// IOPS before the fall.
         before: f64,
-        /// IOPS after.
+        /// IOPS after the fall.
         after: f64,
     },
     /// The rate drifted over the whole run: throttling, or a state that is not yet steady.
@@ -132,11 +132,11 @@ pub enum Caveat {
     },
     /// The same job, repeated over a check, gave different rates.
     Drift {
-        /// Lowest IOPS.
+        /// Lowest IOPS of the runs.
         low: f64,
-        /// Highest IOPS.
+        /// Highest IOPS of the runs.
         high: f64,
-        /// How often it was run.
+        /// Number of runs of the job.
         runs: u32,
     },
     /// Too few I/Os for this percentile to mean anything.
@@ -155,28 +155,28 @@ pub enum Caveat {
     },
     /// The answers are faster than the medium the device claims to be: a cache below us answers.
     CacheBelow {
-        /// What the device claims to be.
+        /// Claim of the device, as the subject of a sentence.
         claim: String,
         /// Median latency seen.
         latency: Nanos,
     },
     /// The region is small enough to sit in a cache below (controller, hypervisor).
     SmallRegion {
-        /// The region.
+        /// Bytes of the region.
         region: Bytes,
         /// The memory of this machine.
         memory: Bytes,
     },
     /// Some I/Os failed.
     Failed {
-        /// How many.
+        /// Number of the I/Os that failed.
         count: u64,
         /// The commonest error.
         message: String,
     },
     /// The run was cut short.
     Interrupted {
-        /// Time measured.
+        /// Time that was measured.
         after: Nanos,
         /// Time asked for, where the job names one.
         asked: Option<Nanos>,
@@ -204,7 +204,7 @@ pub enum Caveat {
     },
     /// The target has no device whose counters could confirm the count.
     NoDeviceCount {
-        /// Why.
+        /// Reason why there are none.
         reason: String,
     },
     /// Looking from inside took time of its own.
@@ -216,16 +216,16 @@ pub enum Caveat {
     },
     /// Trace events or samples were lost.
     EventsLost {
-        /// How many.
+        /// Number of events or samples lost.
         lost: u64,
-        /// How many arrived.
+        /// Number of events or samples that arrived.
         seen: u64,
     },
     /// The way of some I/Os was not seen from end to end.
     Unmatched {
-        /// Those.
+        /// Number of I/Os not seen to the end.
         unmatched: u64,
-        /// All.
+        /// Number of all I/Os.
         ios: u64,
     },
     /// The layer rules do not know some of the kernel's functions.
@@ -235,12 +235,12 @@ pub enum Caveat {
     },
     /// CPU time was counted by samples or by the kernel's tick, not bracketed.
     InexactClocks {
-        /// How it was had.
+        /// Means by which the time was counted.
         how: String,
     },
     /// A simulation answered: as good as the numbers of the device.
     Simulated {
-        /// The device.
+        /// Name of the simulated device.
         device: String,
         /// Its numbers that carry a source.
         sourced: u32,
@@ -251,23 +251,23 @@ pub enum Caveat {
     },
     /// The job asks for something that the simulation leaves out.
     NotSimulated {
-        /// What, such as `the page cache`.
+        /// Part that is left out, such as `the page cache`.
         what: String,
     },
     /// A line of a trace comes so long after the one before it that its time stamp is doubtful.
     TraceLeap {
-        /// From 1.
+        /// Number of the line, from 1.
         line: u64,
         /// Time between the two.
         after: Nanos,
     },
     /// A machine of the lab answered: its times are not hardware's.
     Lab {
-        /// The device.
+        /// Name of the device.
         device: String,
         /// Release of the guest's kernel.
         kernel: String,
-        /// What its clock counts.
+        /// Quantity that its clock counts.
         clock: String,
     },
     /// The state at the start was made by formula, not by writing.
@@ -279,7 +279,7 @@ pub enum Caveat {
     NotLinear {
         /// The largest distance from the line, as a share of the point.
         residual: f64,
-        /// What a request more costs in large commands over small ones.
+        /// Ratio of what a request more costs in large commands to what it costs in small ones.
         bend: f64,
     },
     /// The device works on several commands at once, which hides what a command costs by itself.

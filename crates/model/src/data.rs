@@ -5,17 +5,17 @@ use std::ops::Not;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How written data is proved to come back.
+/// Proof that written data comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Verify {
-    /// When the check happens.
+    /// Time of the check.
     pub mode: VerifyMode,
     /// Stop the job at the first block that does not match.
     pub fatal: bool,
     /// Data is the job's pattern alone, without headers (fio's `verify=pattern`): what came from another place is not seen.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub pattern: bool,
-    /// What was written is read back along the way, not only at the end.
+    /// Reading back along the way, and not only at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backlog: Option<Backlog>,
     /// Some of what was written is trimmed along the way.
@@ -30,30 +30,30 @@ impl Verify {
     }
 }
 
-/// Which written blocks are trimmed, and when (fio's `trim_percentage`).
+/// Written blocks that are trimmed (fio's `trim_percentage`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Trims {
     /// So many percent of them.
     pub percent: u8,
-    /// After each so many writes.
+    /// Number of writes after which blocks are trimmed.
     pub writes: u32,
-    /// At most so many of them then, the oldest first.
+    /// Largest number of blocks trimmed then, the oldest first.
     pub blocks: u32,
     /// They must read as zeroes; else they are not read.
     pub read_zeroes: bool,
 }
 
-/// How often the writing stops for what was written to be read back (fio's `verify_backlog`).
+/// Pauses of the writing in which what was written is read back (fio's `verify_backlog`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Backlog {
-    /// When so many blocks are written and not read back.
+    /// Number of blocks written and not read back at which it pauses.
     pub writes: u32,
     /// So many of them, the oldest first, are read back then.
     pub reads: u32,
 }
 
-/// When verification happens. Each block carries its offset, a generation and its crc32c, so that a later process
-/// can check it without memory of the writing one.
+/// Time of verification. Each block carries its offset, a generation and its crc32c, so that a later process can
+/// check it without memory of the writing one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerifyMode {
@@ -65,13 +65,13 @@ pub enum VerifyMode {
     ReadOnly,
 }
 
-/// What write buffers hold.
+/// Content of write buffers.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Data {
     /// Incompressible, different in every block.
     Random,
-    /// Zeroes.
+    /// Zeroes in every byte.
     Zeroes,
     /// This percent of each block compresses away.
     Compressible(u8),
@@ -97,14 +97,14 @@ pub struct Repeated {
     pub shared: bool,
     /// Percent of each block that compresses away.
     pub compressible: u8,
-    /// In pieces of so many bytes; 0: of whole blocks.
+    /// Bytes of the pieces that compress; 0: whole blocks.
     pub chunk: u32,
 }
 
-/// What is done to the pages of the writes since the last time (`sync_file_range(2)`).
+/// Acts on the pages of the writes since the last time (`sync_file_range(2)`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct RangeSync {
-    /// After this many writes.
+    /// Number of writes between two calls.
     pub every: u32,
     /// Waits for those that are on their way.
     pub wait_before: bool,

@@ -3,21 +3,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How thorough a command is.
+/// Thoroughness of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
-    /// Seconds.
+    /// A few seconds.
     Quick,
     /// A minute or so.
     #[default]
     Default,
-    /// As long as it needs.
+    /// Time as long as it needs.
     Full,
 }
 
 impl Effort {
-    /// As it is stored and shown.
+    /// Name as it is stored and shown.
     pub const fn name(self) -> &'static str {
         match self {
             Effort::Quick => "quick",

@@ -13,7 +13,7 @@ pub enum Engine {
     Psync,
     /// preadv2/pwritev2; depth is always 1. `hipri` polls for the completion.
     Pvsync2 {
-        /// `RWF_HIPRI`.
+        /// `RWF_HIPRI`: the call polls for its completion.
         hipri: bool,
     },
     /// `io_submit` and `io_getevents`.
@@ -21,7 +21,7 @@ pub enum Engine {
     /// `aio_read` and `aio_write` of the C library, whose threads make the calls.
     #[serde(rename = "posixaio")]
     PosixAio,
-    /// `io_uring`.
+    /// Requests through the rings of `io_uring`.
     IoUring {
         /// Buffers registered once (`IORING_REGISTER_BUFFERS`).
         fixed_buffers: bool,
@@ -46,9 +46,9 @@ pub enum Engine {
     Names(NameAct),
 }
 
-/// What is known of an engine by its kind alone.
+/// Facts of an engine by its kind alone.
 struct Row {
-    /// With nothing registered or polled.
+    /// Engine with nothing registered or polled.
     engine: Engine,
     /// Its name: ours and fio's.
     name: &'static str,
@@ -56,7 +56,7 @@ struct Row {
     also: &'static [&'static str],
     /// One thread has at most one I/O in flight, whatever depth is asked.
     synchronous: bool,
-    /// What is counted as bytes reaches a file or a device.
+    /// True when what is counted as bytes reaches a file or a device.
     moves_data: bool,
 }
 

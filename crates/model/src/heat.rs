@@ -33,7 +33,7 @@ pub const fn cell_range(cell: usize) -> (u64, u64) {
     (bin_range(first).0, bin_range(first + BINS_PER_CELL - 1).1)
 }
 
-/// Where a latency stands among the cells: 12.5 is in the middle of cell 12.
+/// Place of a latency among the cells: 12.5 is in the middle of cell 12.
 pub fn cell_place(ns: u64) -> f64 {
     bin_index(ns) as f64 / BINS_PER_CELL as f64
 }
@@ -44,8 +44,8 @@ pub fn cell_place(ns: u64) -> f64 {
 pub struct Heat {
     /// Time that a column covers, from the start of measuring: that of a slice, or of several in a long run.
     pub length: Nanos,
-    /// Of each column `(cell, I/Os)` in rising order of cell, without those of 0 I/Os. Cell c begins at bucket 16 c of
-    /// the latency histograms: 0, 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, .. ns.
+    /// Counts of each column: `(cell, I/Os)` in rising order of cell, without those of 0 I/Os. Cell c begins at
+    /// bucket 16 c of the latency histograms: 0, 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, .. ns.
     pub columns: Vec<Vec<(u32, u64)>>,
 }
 
@@ -61,7 +61,7 @@ impl Possible for Heat {
 }
 
 impl Heat {
-    /// Of slices of a length above 0, of which none has ended.
+    /// Map of slices of a length above 0, of which none has ended.
     pub const fn of(length: Nanos) -> Heat {
         Heat { length, columns: Vec::new() }
     }

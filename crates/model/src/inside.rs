@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bins, Bytes, Direction, Stage};
 
-/// What a simulation saw.
+/// Insight of a simulation into its own run.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Inside {
     /// Name of the device, as in `sim:NAME`.
     pub device: String,
     /// Its title in words.
     pub title: String,
-    /// Where its numbers come from: `built in`, or the path of the file.
+    /// Origin of its numbers: `built in`, or the path of the file.
     pub origin: String,
     /// Numbers of it that were changed for this run: key and value, as typed.
     pub changed: Vec<(String, String)>,
-    /// What it holds when the job begins: `fresh`, `filled`, `steady`.
+    /// State when the job begins: `fresh`, `filled`, `steady`.
     pub state: String,
     /// The seed that reproduces the run bit for bit.
     pub seed: u64,
@@ -29,28 +29,28 @@ pub struct Inside {
     pub requests: u64,
     /// Events that were simulated, ramp included.
     pub events: u64,
-    /// Where the latency went, by direction; directions without I/O are left out.
+    /// Latency by direction and stage; directions without I/O are left out.
     pub flows: Vec<InsideFlow>,
     /// Every resource, those alike together, in the order of a request's way.
     pub resources: Vec<ResourceUse>,
-    /// What limited the throughput; `None` when nothing was busy.
+    /// Resource that limited the throughput; `None` when nothing was busy.
     pub limit: Option<Limiting>,
-    /// What flash management did; `None` without flash.
+    /// Work of flash management; `None` without flash.
     pub flash: Option<FlashUse>,
     /// Values over time.
     pub gauges: Vec<Gauge>,
-    /// What the host did; `None` of a device alone, whose host costs nothing.
+    /// Work of the host; `None` of a device alone, whose host costs nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostUse>,
-    /// How much later than the model the driver heard of each I/O; `None` where nothing lies between.
+    /// Delay with which the driver heard of each I/O; `None` where nothing lies between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<Bins>,
-    /// How full the load was; `None` where nothing was asked to be full, as in a replay at its own times.
+    /// Fullness of the load; `None` where nothing was asked to be full, as in a replay at its own times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
 }
 
-/// Whether rate and latency belong to the load that was asked for.
+/// Evidence that rate and latency belong to the load that was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Load {
     /// I/Os in flight while every thread submitted, mean.
@@ -68,18 +68,18 @@ impl Load {
     pub const RESIDUAL_MOST: f64 = 0.02;
 }
 
-/// What a simulated host spent. All figures cover the measured time.
+/// Time that a simulated host spent. All figures cover the measured time.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct HostUse {
     /// Clocks per second of a core.
     pub clock_hz: f64,
-    /// Cores.
+    /// Number of cores of the host.
     pub cores: u32,
     /// Clocks per I/O that a caller asked for, all layers together.
     pub clocks_per_io: f64,
     /// The layers that took any, in the order of the way.
     pub layers: Vec<HostLayer>,
-    /// Interrupts.
+    /// Number of interrupts taken.
     pub interrupts: u64,
     /// Completions that an interrupt brought, mean; 0 without interrupts.
     pub completions_per_interrupt: f64,
@@ -99,7 +99,7 @@ pub struct HostLayer {
 /// I/Os of one direction and their stages.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct InsideFlow {
-    /// Which.
+    /// Direction of these I/Os.
     pub direction: Direction,
     /// Submission to completion. Its sum is the sum of the stages' sums, exactly.
     pub whole: Bins,
@@ -113,7 +113,7 @@ pub struct InsideFlow {
 pub struct ResourceUse {
     /// One of them: `die`, `channel`, `link`.
     pub name: String,
-    /// How many there are; those of several parts of the same name are one list.
+    /// Number of resources; those of several parts of the same name are one list.
     pub count: u32,
     /// Busy share of the measured time, mean over all, 0..=1.
     pub busy: f64,
@@ -132,15 +132,15 @@ pub struct ResourceUse {
 /// The resource that limits.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Limiting {
-    /// [`ResourceUse::name`].
+    /// Name of the resource, [`ResourceUse::name`].
     pub name: String,
     /// Its busy share, 0..=1.
     pub busy: f64,
-    /// Why, for a reader who does not know the device, in one sentence.
+    /// Explanation for a reader who does not know the device, in one sentence.
     pub why: String,
 }
 
-/// What flash management did. A page is the unit of mapping.
+/// Work of flash management. A page is the unit of mapping.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct FlashUse {
     /// Bytes of a page.
@@ -157,7 +157,7 @@ pub struct FlashUse {
     pub pages_moved: u64,
     /// Pages read only because a write was smaller than a page.
     pub pages_merged: u64,
-    /// Blocks erased.
+    /// Number of blocks erased.
     pub erases: u64,
     /// Bytes written to flash per byte the host wrote; 0 without writes. Below 1 where the write buffer spares writes.
     pub write_amplification: f64,
@@ -174,9 +174,9 @@ pub struct FlashUse {
     pub pages_mapped: u64,
     /// Fewest erases of a block since the device was new.
     pub wear_min: u32,
-    /// Mean.
+    /// Mean number of erases of a block.
     pub wear_mean: f64,
-    /// Most.
+    /// Largest number of erases of a block.
     pub wear_max: u32,
 }
 
@@ -208,7 +208,7 @@ impl FlashUse {
 pub struct Gauge {
     /// [`Gauge::FREE_BLOCKS`], `dirty pages`.
     pub name: String,
-    /// At the end of each element of the outcome's series.
+    /// Values at the end of each element of the outcome's series.
     pub values: Vec<f64>,
 }
 

@@ -16,7 +16,7 @@ use crate::{
     Recorded, Sync, Verify, WritePointers, Zones,
 };
 
-/// How many I/Os travel in one system call.
+/// Number of I/Os that travel in one system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Batch {
     /// Submit this many at once (fio's `iodepth_batch`).
@@ -25,11 +25,11 @@ pub struct Batch {
     pub complete_min: u32,
 }
 
-/// When the next I/O of an open loop is due.
+/// Distances between the I/Os of an open loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrival {
-    /// Equal distances.
+    /// Equal distances between I/Os.
     Regular,
     /// Exponential distances (fio's `rate_process=poisson`).
     Poisson,
@@ -47,15 +47,15 @@ pub struct Rate {
 /// A pause between I/Os of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Think {
-    /// How long.
+    /// Length of the pause.
     pub time: Nanos,
-    /// After this many I/Os.
+    /// Number of I/Os between two pauses.
     pub every: u32,
     /// Burn CPU instead of sleeping for this part of it.
     pub spin: Nanos,
 }
 
-/// What is asked of storage. `Job::default()` is a 4 KiB random read at depth 1 with psync and direct I/O.
+/// Job for a storage target. `Job::default()` is a 4 KiB random read at depth 1 with psync and direct I/O.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Job {
@@ -66,9 +66,9 @@ pub struct Job {
     pub section: Option<String>,
     /// Shares of reads, writes and trims.
     pub mix: Mix,
-    /// How offsets follow each other.
+    /// Rule by which offsets follow each other.
     pub access: Access,
-    /// Which random I/Os go where the one before went.
+    /// Random I/Os that go where the one before went.
     #[serde(skip_serializing_if = "is_default")]
     pub follow: Follow,
     /// Parts of the region that are worked on in turn.
@@ -80,7 +80,7 @@ pub struct Job {
     /// Random I/Os start at multiples of this; 0: of their smallest size (fio's `blockalign`).
     #[serde(skip_serializing_if = "is_default")]
     pub align: Bytes,
-    /// How large each I/O is.
+    /// Sizes of the I/Os, by direction.
     pub block_sizes: BlockSizes,
     /// Any number of bytes from the smallest to the largest of these, all alike likely (fio's `bs_unaligned`).
     #[serde(skip_serializing_if = "Not::not")]
@@ -98,7 +98,7 @@ pub struct Job {
     pub io_limit: Option<Bytes>,
     /// Stop after this many I/Os of each thread.
     pub io_count: Option<u64>,
-    /// Kernel interface.
+    /// Kernel interface that carries the I/Os.
     pub engine: Engine,
     /// I/Os in flight per thread.
     pub queue_depth: u32,
@@ -108,7 +108,7 @@ pub struct Job {
     pub threads: u32,
     /// Number of the first thread, when a job file's `numjobs` was split into jobs of their own.
     pub thread_first: u32,
-    /// `O_DIRECT`.
+    /// Open files with `O_DIRECT`, past the page cache.
     pub direct: bool,
     /// Stop after this time.
     pub runtime: Option<Nanos>,
@@ -130,7 +130,7 @@ pub struct Job {
     /// Searches the deepest queue that keeps a latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_goal: Option<LatencyGoal>,
-    /// What the storage must keep to.
+    /// Limits that the storage must keep to.
     #[serde(skip_serializing_if = "is_default")]
     pub demand: Demand,
     /// Ends it when its rate is steady.
@@ -142,13 +142,13 @@ pub struct Job {
     /// No I/O is handed over while one of the same bytes is in flight (fio's `serialize_overlap`).
     #[serde(skip_serializing_if = "Not::not")]
     pub one_at_a_place: bool,
-    /// Which other jobs end with this one.
+    /// Other jobs that end with this one.
     #[serde(skip_serializing_if = "is_default")]
     pub ends: Ends,
-    /// What is asked of the machine that it runs on.
+    /// Settings of the machine that it runs on.
     #[serde(skip_serializing_if = "is_default")]
     pub host: HostAsked,
-    /// Flushes.
+    /// Flushes between and after the writes.
     pub sync: Sync,
     /// Proof that data comes back.
     pub verify: Option<Verify>,
@@ -176,26 +176,26 @@ pub struct Job {
     pub new_group: bool,
     /// Percentiles to print, in percent.
     pub percentiles: Vec<f64>,
-    /// What fio's reports give them of.
+    /// Parts of the latency of which fio's reports give them.
     #[serde(skip_serializing_if = "is_default")]
     pub percentiles_of: PercentilesOf,
     /// Keep the time after the submission apart from it, as fio's clat.
     #[serde(skip_serializing_if = "is_default")]
     pub split_latency: bool,
-    /// Log files.
+    /// Log files to write.
     pub logs: LogRequest,
     /// Files the job itself names; `--on` overrides. Each thread uses all of them, in turn.
     pub files: Vec<PathBuf>,
-    /// Where files are made when the job names none.
+    /// Directory for the files when the job names none.
     pub directory: Option<PathBuf>,
     /// Files each thread makes in `directory`.
     pub file_count: u32,
-    /// Which of them comes next, and when.
+    /// Choice of the next file.
     #[serde(skip_serializing_if = "is_default")]
     pub file_turns: FileTurns,
     /// Remove the files this job made.
     pub unlink: bool,
-    /// What happens to the files before the first I/O.
+    /// Preparation of the files before the first I/O.
     #[serde(skip_serializing_if = "is_default")]
     pub beforehand: Beforehand,
     /// A trace whose I/Os are done instead; pattern, sizes and rate say nothing then.
@@ -215,7 +215,7 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// As in fio.
+/// Percentiles that fio prints.
 const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 
@@ -351,7 +351,7 @@ impl Job {
         self.rate.is_some() || self.think.is_some() || by_trace
     }
 
-    /// What of it only threads of a real machine can do, by fio's name.
+    /// Setting that only threads of a real machine can do, by fio's name.
     pub fn needs_threads(&self) -> Option<&'static str> {
         let asked = [
             (self.engine == Engine::PosixAio, "posixaio"),

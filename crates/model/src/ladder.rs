@@ -22,7 +22,7 @@ pub enum Rung {
 }
 
 impl Rung {
-    /// From the lowest.
+    /// All rungs, from the lowest.
     pub const ALL: [Rung; 5] =
         [Rung::Counters, Rung::OwnSamples, Rung::AllSamples, Rung::Tracing, Rung::Hardware];
 
@@ -31,7 +31,7 @@ impl Rung {
         self as u8
     }
 
-    /// Its name.
+    /// Name of the rung, as it is shown.
     pub const fn name(self) -> &'static str {
         match self {
             Rung::Counters => "counters",
@@ -42,7 +42,7 @@ impl Rung {
         }
     }
 
-    /// What standing on it gives.
+    /// Insight that the rung gives.
     pub const fn gives(self) -> &'static str {
         match self {
             Rung::Counters => "throughput, latency, CPU time of the load; device counters",
@@ -57,11 +57,11 @@ impl Rung {
 /// One rung on this machine, for this user.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct RungState {
-    /// Which.
+    /// Rung that was tried.
     pub rung: Rung,
     /// It was tried and works.
     pub reached: bool,
-    /// What was found: how it was tried, or why it does not work.
+    /// Finding: how it was tried, or why it does not work.
     pub reason: String,
     /// The command that lifts it; `None` when reached, or when nothing can.
     pub remedy: Option<String>,
@@ -71,9 +71,9 @@ pub struct RungState {
 /// tried on its own.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Ladder {
-    /// From the lowest.
+    /// Rungs from the lowest.
     pub rungs: Vec<RungState>,
-    /// What else matters: kernel symbols, lockdown, BTF, steal; a name and what was found.
+    /// Other facts that matter (kernel symbols, lockdown, BTF, steal): a name and what was found.
     pub facts: Vec<(String, String)>,
 }
 

@@ -26,11 +26,11 @@ pub struct LayerRow {
 /// One function of the profile.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct FunctionRow {
-    /// Symbol.
+    /// Symbol of the function.
     pub name: String,
     /// The layer its samples went to, most often.
     pub layer: String,
-    /// Its kind.
+    /// Kind of the function.
     pub kind: String,
     /// Samples with it on top.
     pub samples: u64,
@@ -43,29 +43,30 @@ pub struct StackRow {
     pub frames: Vec<String>,
     /// The layer of each frame: same length.
     pub layers: Vec<String>,
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
 }
 
 /// CPU time of the subject, and what ran beside it.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Clocks {
-    /// On a CPU in the subject's threads, in the kernel or not.
+    /// Time on a CPU in the subject's threads, in the kernel or not.
     pub tasks: Nanos,
-    /// In interrupts of the devices that came while other threads or none ran: only where the subject is the machine.
+    /// Time in interrupts of the devices that came while other threads or none ran: only where the subject is the
+    /// machine.
     pub interrupts: Nanos,
-    /// In kernel threads that are the subject's: its own workers of `io_uring`; of the machine, all.
+    /// Time in kernel threads that are the subject's: its own workers of `io_uring`; of the machine, all.
     pub kernel_threads: Nanos,
     /// Those kernel threads, largest first.
     pub kernel_thread_names: Vec<(String, Nanos)>,
-    /// What may have served the subject or anybody else.
+    /// Time that may have served the subject or anybody else.
     #[serde(default)]
     pub beside: Beside,
     /// Time with nothing to do that was spent polling, kept out of the rest.
     pub idle_polling: Nanos,
     /// True when bracketed; false when it is the number of samples times their period, or the kernel's tick accounts.
     pub exact: bool,
-    /// How it was had, in words.
+    /// Means by which it was counted, in words.
     pub how: String,
 }
 
@@ -79,9 +80,10 @@ impl Clocks {
 /// CPU time of I/O whose owner is not known: it is in no sum.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Beside {
-    /// In interrupts of the devices, outside the subject's threads.
+    /// Time in interrupts of the devices, outside the subject's threads.
     pub interrupts: Nanos,
-    /// In kernel threads that did I/O (loop workers, write-back, journals), by the share of their samples that did.
+    /// Time in kernel threads that did I/O (loop workers, write-back, journals), by the share of their samples that
+    /// did.
     pub kernel_threads: Nanos,
     /// Those kernel threads, largest first.
     pub kernel_thread_names: Vec<(String, Nanos)>,
@@ -94,7 +96,7 @@ impl Beside {
     }
 }
 
-/// How good the classification was, by its own checks.
+/// Quality of the classification, by its own checks.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Quality {
     /// Share of kernel samples that no rule knew, 0..=1.
@@ -106,7 +108,7 @@ pub struct Quality {
     /// Share of known functions that their neighbours place in the right layer, 0..=1; `None` when neighbours were
     /// not used.
     pub neighbours_right: Option<f64>,
-    /// Where function names came from, and why not better.
+    /// Source of the function names, and why it is not better.
     pub symbols: String,
 }
 
@@ -115,20 +117,20 @@ pub struct Quality {
 pub struct Hardware {
     /// Instructions retired, user and kernel.
     pub instructions: f64,
-    /// Core cycles.
+    /// Number of core cycles.
     pub cycles: f64,
 }
 
-/// Where the clocks went.
+/// Clocks by layer.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Layers {
-    /// Whose work: `this load`, `process 1234 (git)`, `the whole machine`.
+    /// Subject of the work: `this load`, `process 1234 (git)`, `the whole machine`.
     pub subject: String,
-    /// Time sampled.
+    /// Time that was sampled.
     pub elapsed: Nanos,
     /// I/Os of the subject in that time; `None` where nobody counted them.
     pub ios: Option<u64>,
-    /// What `ios` counts, in words: `I/Os of the load`, `block requests of vda`.
+    /// Meaning of `ios`, in words: `I/Os of the load`, `block requests of vda`.
     pub ios_meaning: String,
     /// Rate of the time-stamp counter, whose clocks are meant.
     pub tsc_hz: u64,
@@ -140,23 +142,23 @@ pub struct Layers {
     pub event: String,
     /// Samples taken of the subject: what is in `clocks.total()`.
     pub samples: u64,
-    /// Samples lost.
+    /// Number of samples lost.
     pub lost: u64,
     /// CPU time that sampling cost, as a share of the CPU time sampled, 0..=1; 0 when it could not be measured.
     pub sampling_cost: f64,
-    /// By layer, largest first. Their times add up to `clocks.total()`.
+    /// Times by layer, largest first. They add up to `clocks.total()`.
     pub rows: Vec<LayerRow>,
-    /// By function, largest first, at most 64.
+    /// Times by function, largest first, at most 64.
     pub functions: Vec<FunctionRow>,
-    /// By stack, largest first, at most 2000; the rest is summed in the first frame that they share.
+    /// Times by stack, largest first, at most 2000; the rest is summed in the first frame that they share.
     pub stacks: Vec<StackRow>,
     /// Checks of the classification.
     pub quality: Quality,
     /// `None` without a unit that counts.
     pub hardware: Option<Hardware>,
-    /// What may be measured here and why not more.
+    /// Rungs that this user may measure, and why not more.
     pub ladder: Ladder,
-    /// What to know when reading it, in whole sentences.
+    /// Notes for the reader, in whole sentences.
     pub notes: Vec<String>,
 }
 

@@ -12,19 +12,19 @@ use crate::{LogEntry, LogSpan, Nanos};
 /// fio-style log files to write, each with the prefix given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LogRequest {
-    /// `PREFIX_bw.N.log`
+    /// Prefix of `PREFIX_bw.N.log`, the log of bandwidth.
     pub bandwidth: Option<PathBuf>,
     /// `PREFIX_lat.N.log`, `_slat`, `_clat`
     pub latency: Option<PathBuf>,
-    /// `PREFIX_iops.N.log`
+    /// Prefix of `PREFIX_iops.N.log`, the log of rates.
     pub iops: Option<PathBuf>,
     /// A trace of each I/O as fio's `write_iolog` writes it, which can be replayed; this very file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
-    /// `PREFIX_clat_hist.N.log`
+    /// Prefix of `PREFIX_clat_hist.N.log`, the log of histograms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<PathBuf>,
-    /// How often the histogram is written; 0: never.
+    /// Time between two lines of the histogram; 0: none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub histogram_every: Nanos,
     /// So many times the bins of the histogram are halved.

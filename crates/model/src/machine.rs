@@ -11,7 +11,7 @@ use crate::{Bytes, Direction, Nanos};
 /// The conditions of every figure of a run.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Machine {
-    /// Processor.
+    /// Model and features of the processor.
     pub cpu: Cpu,
     /// Memory at the start.
     pub memory: Memory,
@@ -28,9 +28,9 @@ pub struct Cpu {
     pub model: String,
     /// CPUs this process may run on.
     pub cores_usable: u32,
-    /// CPUs online.
+    /// Number of CPUs online.
     pub cores_online: u32,
-    /// NUMA nodes.
+    /// Number of NUMA nodes.
     pub nodes: u32,
     /// Rate of the time-stamp counter in Hz, measured against `CLOCK_MONOTONIC`; 0 where there is none.
     pub tsc_hz: u64,
@@ -45,22 +45,22 @@ pub struct Cpu {
 /// Memory at the start of a run.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Memory {
-    /// `MemTotal`.
+    /// Bytes of memory (`MemTotal`).
     pub total: Bytes,
-    /// `MemAvailable`.
+    /// Bytes of memory to be had (`MemAvailable`).
     pub available: Bytes,
 }
 
 /// Operating system kernel.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Kernel {
-    /// `uname -r`.
+    /// Release of the kernel (`uname -r`).
     pub release: String,
     /// Preemption model and build line of `uname -v`.
     pub version: String,
     /// Name of the distribution.
     pub distribution: String,
-    /// `/sys/devices/system/clocksource/clocksource0/current_clocksource`.
+    /// Clock source in use (`/sys/devices/system/clocksource/clocksource0/current_clocksource`).
     pub clock_source: String,
     /// `(vulnerability, state)` from sysfs.
     pub mitigations: Vec<(String, String)>,
@@ -68,7 +68,7 @@ pub struct Kernel {
     pub io_uring_disabled: Option<u32>,
 }
 
-/// What stands between us and the hardware.
+/// Layers between this system and the hardware.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Virtualisation {
     /// Hypervisor (`kvm`, `vmware`, ...) or `None` on bare metal.
@@ -82,12 +82,12 @@ pub struct Virtualisation {
     pub io_limits: Vec<IoLimit>,
 }
 
-/// What a cgroup allows this process to ask of a device.
+/// Limit of a cgroup on this process's use of a device.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct IoLimit {
     /// The device's name, or its number where it has none.
     pub device: String,
-    /// What is limited.
+    /// Direction that is limited.
     pub direction: Direction,
     /// I/Os or bytes.
     pub per_second: u64,
@@ -149,16 +149,16 @@ impl Storage {
 /// A mounted file system.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct FileSystem {
-    /// `ext4`, `xfs`, ...
+    /// Kind of file system: `ext4`, `xfs`, ...
     pub kind: String,
-    /// Where it is mounted.
+    /// Path at which it is mounted.
     #[serde(serialize_with = "crate::target_name::as_shown")]
     pub mount_point: PathBuf,
     /// The mount's source (`/dev/vda1`).
     pub source: String,
     /// Options as `/proc/self/mountinfo` shows them, file system's own included.
     pub options: String,
-    /// Capacity.
+    /// Bytes of the file system.
     pub total: Bytes,
     /// Free to this user.
     pub free: Bytes,
@@ -173,11 +173,11 @@ pub struct BlockDevice {
     pub name: String,
     /// Vendor and model, where sysfs states them.
     pub model: Option<String>,
-    /// How it is attached: driver's name (`nvme`, `virtio_blk`, `sd`, `loop`, `zram`, `device-mapper`, `md`).
+    /// Name of the driver (`nvme`, `virtio_blk`, `sd`, `loop`, `zram`, `device-mapper`, `md`).
     pub driver: String,
-    /// What it is in the chain: `disk`, `partition`, `loop`, `dm`, `md`, `zram`.
+    /// Role in the chain: `disk`, `partition`, `loop`, `dm`, `md`, `zram`.
     pub role: String,
-    /// Capacity.
+    /// Bytes of the device.
     pub size: Bytes,
     /// Smallest unit of direct I/O.
     pub logical_block: Bytes,
@@ -209,19 +209,19 @@ pub struct Queue {
     pub scheduler: String,
     /// Schedulers to choose from.
     pub schedulers: Vec<String>,
-    /// `nr_requests`.
+    /// Requests that the queue holds (`nr_requests`).
     pub requests: u32,
-    /// Hardware queues.
+    /// Number of hardware queues.
     pub hardware_queues: u32,
     /// Tags of one hardware queue, where the device states it.
     pub tags: Option<u32>,
     /// Queues that can be polled.
     pub poll_queues: u32,
-    /// Largest request.
+    /// Largest request, in bytes.
     pub request_max: Bytes,
-    /// `rq_affinity`.
+    /// CPU that completes a request (`rq_affinity`).
     pub affinity: u32,
-    /// `nomerges`.
+    /// Merging of requests that is off (`nomerges`).
     pub merges_off: u32,
     /// Write-back throttling target; `None` when off or absent.
     pub throttle_latency: Option<Nanos>,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which call asks for a file's attributes.
+/// System call that asks for a file's attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StatCall {
@@ -16,7 +16,7 @@ pub enum StatCall {
     Statx,
 }
 
-/// What one I/O does.
+/// Act of one I/O on the name of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NameAct {

@@ -2,20 +2,20 @@
 //!
 //! The engine calls, an observer (such as the tracer of stages) listens. The engine knows nothing of who listens.
 
-/// What a thread of the load is about to do.
+/// Request that a thread of the load is about to make.
 #[derive(Clone, Copy, Debug)]
 pub struct LaneRequest {
     /// Kernel thread id of the calling thread.
     pub thread_id: u32,
     /// Slots: at most this many I/Os in flight; an I/O's slot is below it.
     pub slots: u32,
-    /// How the kernel's events lead back to the slot.
+    /// Carrier by which the kernel's events lead back to the slot.
     pub carrier: Carrier,
     /// Opened with `O_DIRECT`: an I/O without a bio is then a fault of the observer.
     pub direct: bool,
 }
 
-/// How I/Os are handed to the kernel.
+/// Interface that hands I/Os to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
     /// One system call per I/O; slot 0.
@@ -46,7 +46,7 @@ pub trait Observer: Sync {
 
 /// One thread's I/Os, in the eyes of an observer. Dropped, in the same thread, when its load ends.
 pub trait Lane {
-    /// What began before now does not count: the ramp is over.
+    /// Forgets what began before now: the ramp is over.
     fn restart(&mut self);
 
     /// The I/O of `slot` is about to be handed to the kernel, `late_ns` after it was meant to be.

@@ -13,29 +13,29 @@ use crate::{
     Storage, TargetName,
 };
 
-/// What a run writes to a file: its outcomes and the conditions they share.
+/// File of a run: its outcomes and the conditions they share.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct OutcomeFile {
-    /// [`crate::SCHEMA`].
+    /// Version of the file's form, [`crate::SCHEMA`].
     #[serde(deserialize_with = "possible::schema")]
     pub schema: u32,
     /// Version of iostack that wrote it.
     pub iostack: String,
     /// Start, milliseconds since 1970 UTC.
     pub started_unix_ms: u64,
-    /// The machine.
+    /// Machine that ran the jobs.
     pub machine: Machine,
     /// One per report group, in the order of the job file.
     pub outcomes: Vec<Outcome>,
 }
 
-/// What came of one job on one target.
+/// Outcome of one job on one target.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Outcome {
-    /// What was asked, after defaults.
+    /// Job that was asked, after defaults.
     pub job: Job,
-    /// What answered.
+    /// Name of the target that answered.
     pub target: TargetName,
     /// The storage behind it.
     pub storage: Storage,
@@ -45,11 +45,11 @@ pub struct Outcome {
     pub elapsed: Nanos,
     /// Time until every thread had its first I/O submitted, from the call of the engine.
     pub startup: Nanos,
-    /// Reads.
+    /// Flow of the reads.
     pub read: Flow,
-    /// Writes.
+    /// Flow of the writes.
     pub write: Flow,
-    /// Trims.
+    /// Flow of the trims.
     pub trim: Flow,
     /// Latency of fsync and fdatasync.
     pub sync: Bins,
@@ -65,7 +65,7 @@ pub struct Outcome {
     pub cpu: CpuUse,
     /// I/Os in flight, averaged over the measured time: by Little's law, from exact sums.
     pub depth_achieved: f64,
-    /// What the device says it did in the same time, top of the chain; `None` without counters.
+    /// Work that the device counted in the same time, top of the chain; `None` without counters.
     pub device: Option<DeviceCount>,
     /// I/Os that failed, by error.
     pub failures: Vec<Failure>,
@@ -77,7 +77,7 @@ pub struct Outcome {
     /// The reading back at the end, and the time that it took; none of it is in `read`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_back: Option<ReadBack>,
-    /// What became of the steadiness that the job asks for.
+    /// Result of the steadiness that the job asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<Steady>,
     /// The depth that keeps the latency that the job asks for.
@@ -90,16 +90,16 @@ pub struct Outcome {
     /// Sums of spans, only when the job's logs ask for averages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub log_spans: Vec<LogSpan>,
-    /// Where the latency went, when it was traced.
+    /// Latency by stage, when it was traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stages: Option<Stages>,
-    /// Where the clocks went, when they were sampled.
+    /// Clocks by layer, when they were sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<Layers>,
-    /// What happened inside, when the target is simulated.
+    /// Insight of a simulation into its own run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inside: Option<Inside>,
-    /// Why to doubt it.
+    /// Reasons to doubt the figures.
     pub caveats: Vec<Caveat>,
 }
 
@@ -159,7 +159,7 @@ impl Possible for CpuUse {
 }
 
 impl Outcome {
-    /// Of a job that has done nothing yet.
+    /// Outcome of a job that has done nothing yet.
     pub fn empty(job: Job, target: TargetName, storage: Storage) -> Outcome {
         Outcome { job, target, storage, ..Outcome::default() }
     }
@@ -216,9 +216,9 @@ fn per_second(amount: f64, elapsed: Nanos) -> f64 {
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Flow {
-    /// Bytes moved.
+    /// Number of bytes moved.
     pub bytes: Bytes,
-    /// From submission (open loop: from the intended start) to completion. Its count is the number of I/Os.
+    /// Latency from submission (open loop: from the intended start) to completion. Its count is the number of I/Os.
     pub latency: Bins,
     /// Submission alone (fio's slat): time in the submitting system call, batched calls shared evenly. Empty for
     /// synchronous engines.
@@ -231,12 +231,12 @@ pub struct Flow {
     pub short: u64,
 }
 
-/// What was read at the end to verify what the job wrote.
+/// Reads at the end that verify what the job wrote.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReadBack {
     /// All of it.
     pub flow: Flow,
-    /// From the first of its reads to the last, over all threads.
+    /// Time from the first of its reads to the last, over all threads.
     pub elapsed: Nanos,
 }
 
@@ -244,11 +244,11 @@ pub struct ReadBack {
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Interval {
-    /// Best estimate.
+    /// Best estimate of the figure.
     pub mean: f64,
     /// Lower end of the 95 % interval; equal to `mean` when it could not be had.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
     /// Independent pieces the interval rests on; below 3 there is no interval.
     pub samples: u32,
@@ -315,7 +315,7 @@ pub struct CpuUse {
     pub switches_involuntary: u64,
     /// Page faults that needed I/O, and that did not.
     pub faults_major: u64,
-    /// See `faults_major`.
+    /// Page faults of the threads without I/O.
     pub faults_minor: u64,
     /// Busy share of the generator's busiest thread, 0..=1.
     pub busiest_thread: f64,
@@ -355,10 +355,10 @@ impl CpuUse {
     }
 }
 
-/// What a device's own counters (`/sys/block/*/stat`) moved by.
+/// Change of a device's own counters (`/sys/block/*/stat`).
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DeviceCount {
-    /// Kernel name.
+    /// Name that the kernel gives the device.
     pub name: String,
     /// Requests completed: read, write, discard.
     pub ios: [u64; 3],
@@ -366,7 +366,7 @@ pub struct DeviceCount {
     pub merges: [u64; 3],
     /// Bytes: read, write, discard.
     pub bytes: [u64; 3],
-    /// Flushes completed.
+    /// Number of flushes completed.
     pub flushes: u64,
     /// Time with at least one request in flight.
     pub busy: Nanos,
@@ -381,15 +381,15 @@ pub struct DeviceCount {
 /// I/Os that failed alike.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Failure {
-    /// Direction.
+    /// Direction of the failed I/Os.
     pub direction: Direction,
     /// `errno`; 0 stands for data that did not verify.
     pub errno: i32,
-    /// How many.
+    /// Number of such failures.
     pub count: u64,
     /// Offset of the first.
     pub offset_first: u64,
-    /// What happened, in words.
+    /// Error message, in words.
     pub message: String,
     /// The job asked not to count it as a fault of its own (fio's `ignore_error`).
     #[serde(default, skip_serializing_if = "Not::not")]
@@ -403,17 +403,17 @@ pub struct LogEntry {
     pub time: Nanos,
     /// Thread of the outcome, from 0: its jobs one behind the other.
     pub thread: u32,
-    /// Direction.
+    /// Direction of the I/O.
     pub direction: Direction,
-    /// Where.
+    /// First byte of the I/O.
     pub offset: u64,
-    /// How much.
+    /// Bytes of the I/O.
     pub length: u32,
     /// Submission to completion.
     pub latency: Nanos,
-    /// In the submitting system call.
+    /// Time in the submitting system call.
     pub submit: Nanos,
-    /// Which of the thread's files, from 0.
+    /// Index of the thread's file, from 0.
     #[serde(default, skip_serializing_if = "is_default")]
     pub file: u16,
     /// Class and level that it alone had, as the kernel writes them; 0: those of its thread.
@@ -439,9 +439,9 @@ impl LogEntry {
 pub struct LogSpan {
     /// Start, from the start of measuring.
     pub start: Nanos,
-    /// Length.
+    /// Length of the element.
     pub length: Nanos,
-    /// As in [`LogEntry`].
+    /// Number of the thread, as in [`LogEntry`].
     pub thread: u32,
     /// I/Os by direction (read, write, trim).
     pub ios: [u64; 3],

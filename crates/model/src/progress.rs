@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
 
-/// What a job is doing.
+/// Phase that a job is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
     /// Its file is being written.
@@ -14,7 +14,7 @@ pub enum Phase {
     /// It is being measured.
     #[default]
     Running,
-    /// What it wrote is being read back.
+    /// The job reads back what it wrote.
     Verifying,
 }
 
@@ -30,12 +30,12 @@ impl Phase {
     }
 }
 
-/// How far a job is.
+/// Progress of a job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Name of the group's first job.
     pub job: String,
-    /// What it is doing.
+    /// Phase that it is in.
     pub phase: Phase,
     /// Since the start, ramp included.
     pub elapsed: Nanos,

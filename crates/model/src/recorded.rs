@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 use crate::Bytes;
 use crate::job::is_default;
 
-/// Which trace, and how.
+/// Trace that is replayed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Recorded {
-    /// The trace.
+    /// Path of the trace.
     pub file: PathBuf,
-    /// How it is written; `None`: its first lines tell.
+    /// Format of the trace; `None`: its first lines tell.
     #[serde(skip_serializing_if = "is_default")]
     pub format: Option<String>,
     /// Only this disk of it; `None`: all, one after the other.
     #[serde(skip_serializing_if = "is_default")]
     pub disk: Option<String>,
-    /// What lies behind the end of the target begins again at its start.
+    /// I/Os behind the end of the target begin again at its start.
     #[serde(skip_serializing_if = "is_default")]
     pub wrap: bool,
     /// So many times as fast as it was recorded; `None`: as fast as the queue depth allows.
@@ -52,7 +52,7 @@ impl Default for Recorded {
 }
 
 impl Recorded {
-    /// Where an I/O of the trace goes.
+    /// Place of an I/O of the trace on the target.
     pub fn place(&self, offset: u64) -> u64 {
         let scaled = offset / u64::from(self.scale.max(1));
         if self.align.0 == 0 { scaled } else { scaled - scaled % self.align.0 }

@@ -22,31 +22,32 @@ use crate::{Bins, Ladder, Nanos};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// From the moment an open loop meant to start it to the start.
+    /// Time from the moment an open loop meant to start it to the start.
     Late,
-    /// From the start to the first bio: system call, VFS, file system.
+    /// Time from the start to the first bio: system call, VFS, file system.
     Submit,
-    /// From the bio to its request in the scheduler's or the plug's list: splitting, merging, tags.
+    /// Time from the bio to its request in the scheduler's or the plug's list: splitting, merging, tags.
     Queue,
-    /// In the I/O scheduler.
+    /// Time in the I/O scheduler.
     Schedule,
-    /// From the issue until the submitting CPU did something else: the driver, and the write that tells the device.
+    /// Time from the issue until the submitting CPU did something else: the driver, and the write that tells the
+    /// device.
     Doorbell,
-    /// In the device (and on the way to it and back, as far as no CPU sees it), until its interrupt.
+    /// Time in the device (and on the way to it and back, as far as no CPU sees it), until its interrupt.
     Device,
-    /// From the interrupt to the end of the request.
+    /// Time from the interrupt to the end of the request.
     Complete,
-    /// From the end of the request to the wake-up of the thread that waits.
+    /// Time from the end of the request to the wake-up of the thread that waits.
     Wake,
-    /// From the wake-up until the thread runs.
+    /// Time from the wake-up until the thread runs.
     Switch,
-    /// From there to the caller: the rest of the system call, or of the wait for its completion to be picked up.
+    /// Time from there to the caller: the rest of the system call, or of the wait for its completion to be picked up.
     Return,
     /// Ready to run, on the way down or back, while another thread had the CPU that it was moved off.
     Preempted,
     /// Asleep without a bio of its own, until the journal of the file system woke it.
     Journal,
-    /// In a simulated adapter: its firmware, its ports, the way to the drive and back.
+    /// Time in a simulated adapter: its firmware, its ports, the way to the drive and back.
     Adapter,
     /// Inside a simulated device: waiting for a place in its command queue.
     Admit,
@@ -128,7 +129,7 @@ impl Stage {
         self.row().0
     }
 
-    /// What happens in it, for a reader who does not know the block layer.
+    /// Meaning of the stage, for a reader who does not know the block layer.
     pub const fn meaning(self) -> &'static str {
         self.row().1
     }
@@ -170,7 +171,7 @@ impl Stage {
     }
 }
 
-/// Who took the time.
+/// Part of the system that took the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
@@ -178,7 +179,7 @@ pub enum Part {
     Platform,
     /// Telling the device: driver, doorbell, the exit to a hypervisor.
     Transport,
-    /// The device.
+    /// The device itself.
     Device,
     /// The file system's journal: the I/Os of its own that a sync waits for, and its software.
     Journal,
@@ -199,11 +200,11 @@ impl Part {
     }
 }
 
-/// Which way an I/O went.
+/// Way that an I/O went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
-    /// To a device: it made bios of its own and waited for them.
+    /// It went to a device: it made bios of its own and waited for them.
     Device,
     /// Answered from the page cache without sleeping.
     CacheHit,
@@ -214,7 +215,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// All.
+    /// All ways, in the order in which they are told.
     pub const ALL: [Way; 4] = [Way::Device, Way::CacheHit, Way::CacheWait, Way::Unmatched];
 
     /// Its name in tables.
@@ -231,9 +232,9 @@ impl Way {
 /// The I/Os that went one way.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct WayStages {
-    /// Which.
+    /// Way of these I/Os.
     pub way: Way,
-    /// From the start (or the intended start) to the return. Its sum is the sum of the stages' sums.
+    /// Time from the start (or the intended start) to the return. Its sum is the sum of the stages' sums.
     pub whole: Bins,
     /// Each stage that took time in any I/O, in the order of the way. Each histogram counts every I/O of this way,
     /// with 0 where the I/O did not pass the stage, so that means add up.
@@ -255,14 +256,14 @@ impl WayStages {
     }
 }
 
-/// What one block device of the chain saw: its bios, whoever sent them.
+/// View of one block device of the chain: its bios, whoever sent them.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DeviceStages {
     /// Kernel name, such as `loop0`.
     pub name: String,
     /// The device above it in the chain, whose [`Stage::Device`] contains this one's whole; `None` for the top.
     pub above: Option<String>,
-    /// From the bio's queueing to its end.
+    /// Time from the bio's queueing to its end.
     pub whole: Bins,
     /// `Queue`, `Schedule`, `Doorbell` where known, `Device`, `Complete`.
     pub stages: Vec<(Stage, Bins)>,
@@ -272,25 +273,25 @@ pub struct DeviceStages {
     pub split: u64,
 }
 
-/// What the measuring itself cost.
+/// Cost of the measuring itself.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct TracingCost {
-    /// Events handled.
+    /// Number of events handled.
     pub events: u64,
     /// CPU time of one, ns; 0 when it could not be measured.
     pub ns_per_event: f64,
     /// CPU time per I/O of the application, ns.
     pub ns_per_io: f64,
-    /// How it was measured, in words.
+    /// Means by which it was measured, in words.
     pub how: String,
 }
 
-/// Where the latency went.
+/// Latency by stage.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Stages {
-    /// Whose I/Os: `this load`, `process 1234 (mariadbd)`, `device vda`.
+    /// Subject of the I/Os: `this load`, `process 1234 (mariadbd)`, `device vda`.
     pub subject: String,
-    /// Time traced.
+    /// Time that was traced.
     pub elapsed: Nanos,
     /// I/Os the subject completed while traced; of a device, its bios.
     pub ios: u64,
@@ -298,17 +299,17 @@ pub struct Stages {
     pub matched: u64,
     /// Events or records that were lost; 0 or the figures are incomplete.
     pub lost: u64,
-    /// By way; ways without I/O are left out.
+    /// Stages by way; ways without I/O are left out.
     pub ways: Vec<WayStages>,
-    /// By device, top first. Empty where no bio was seen.
+    /// Stages by device, top first. Empty where no bio was seen.
     pub devices: Vec<DeviceStages>,
     /// Mean latency by the application's own clock, ns; `None` where we are not the application.
     pub application_mean_ns: Option<f64>,
     /// Cost of the measuring.
     pub tracing: TracingCost,
-    /// What may be measured here and why not more.
+    /// Rungs that this user may measure, and why not more.
     pub ladder: Ladder,
-    /// What to know when reading it, in whole sentences.
+    /// Notes for the reader, in whole sentences.
     pub notes: Vec<String>,
 }
 

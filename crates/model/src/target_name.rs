@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// What kind of thing a path turned out to be.
+/// Kind of thing that a path turned out to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetKind {
@@ -23,13 +23,12 @@ pub enum TargetKind {
     Lab,
 }
 
-/// How what answers is called, and what it is. Printed as `file:PATH`, `block:PATH`, `directory:PATH`, `sim:NAME`,
-/// `lab:NAME`.
+/// Name of a target, and what it is. Printed as `file:PATH`, `block:PATH`, `directory:PATH`, `sim:NAME`, `lab:NAME`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TargetName {
-    /// What it is.
+    /// Kind of the target.
     pub kind: TargetKind,
-    /// Where it is, absolute; of a simulated device or one of the lab its name.
+    /// Absolute path; of a simulated device or one of the lab its name.
     #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
 }

@@ -21,13 +21,13 @@ pub struct Bytes(pub u64);
 #[serde(transparent)]
 pub struct Nanos(pub u64);
 
-/// What was typed is not a quantity.
+/// Text that is no quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{typed}` is not {expected}")]
 pub struct ParseUnitError {
     /// The text as it was typed.
     pub typed: String,
-    /// What would have been accepted, with examples.
+    /// Texts that would have been accepted, with examples.
     pub expected: &'static str,
 }
 
@@ -109,39 +109,39 @@ impl FromStr for Nanos {
 }
 
 impl Bytes {
-    /// None.
+    /// True of the amount 0.
     pub const fn is_zero(&self) -> bool {
         self.0 == 0
     }
 
-    /// `count` kibibytes.
+    /// Amount of `count` kibibytes.
     pub const fn kib(count: u64) -> Self {
         Bytes(count << 10)
     }
 
-    /// `count` mebibytes.
+    /// Amount of `count` mebibytes.
     pub const fn mib(count: u64) -> Self {
         Bytes(count << 20)
     }
 
-    /// `count` gibibytes.
+    /// Amount of `count` gibibytes.
     pub const fn gib(count: u64) -> Self {
         Bytes(count << 30)
     }
 }
 
 impl Nanos {
-    /// `count` microseconds.
+    /// Time of `count` microseconds.
     pub const fn micros(count: u64) -> Self {
         Nanos(count * 1_000)
     }
 
-    /// `count` milliseconds.
+    /// Time of `count` milliseconds.
     pub const fn millis(count: u64) -> Self {
         Nanos(count * 1_000_000)
     }
 
-    /// `count` seconds.
+    /// Time of `count` seconds.
     pub const fn secs(count: u64) -> Self {
         Nanos(count * 1_000_000_000)
     }

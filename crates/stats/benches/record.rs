@@ -89,7 +89,7 @@ fn overlapped(latencies: &[u64], size: &Size) -> (usize, u64) {
     (size.records, total.sum_ns())
 }
 
-/// What the end of an interval costs: p50, p99, absorb, clear.
+/// Does what the end of an interval costs: p50, p99, absorb, clear.
 fn interval(latencies: &[u64], size: &Size) -> (usize, u64) {
     let mut total = Box::new(Recorder::new());
     let mut slice = Box::new(Recorder::new());

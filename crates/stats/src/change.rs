@@ -14,12 +14,14 @@
 //! lingers looks like a level for a while. Start reading at [`shape`].
 
 use crate::interval::rate_interval;
-use crate::segment::{Segment, deviations, join_alike, median, segments};
+use crate::segment::{
+    Segment, deviation_of_steps, deviations, join_alike, median, memory_of_steps, segments, steps,
+};
 
 /// The shape of a series of rates over time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
-    /// One level.
+    /// One level throughout.
     Level,
     /// The level changed, in either direction, perhaps several times.
     Step {
@@ -81,10 +83,7 @@ const LONGEST: usize = 240;
 const FEE: f64 = 1.4;
 const FEE_SHORT: f64 = 12.0;
 
-/// Memory of the noise, as an AR(1) coefficient, before the series has said anything about it.
-const MEMORY_USUAL: f64 = 0.2;
-
-/// Elements at which the series and `MEMORY_USUAL` have an equal say.
+/// Elements at which the series and the usual memory have an equal say.
 const MEMORY_WEIGHT: f64 = 15.0;
 
 /// The shape of a series of rates of equal slices, in the order of time.
@@ -132,7 +131,7 @@ fn describe(values: &[f64]) -> Described {
     }
 }
 
-/// What one element's noise is, free of the series' levels and drifts.
+/// Noise of one element, free of the series' levels and drifts.
 struct Noise {
     deviation: f64,
     /// Elements that one independent draw of the noise lasts for, as a variance: (1 + memory) / (1 - memory).
@@ -140,22 +139,14 @@ struct Noise {
 }
 
 impl Noise {
-    /// From the differences between neighbours: a change of level is only one of them, a drift only moves their mean.
+    /// Estimates noise from the differences between neighbours: a change of level is only one of them, a drift only
+    /// moves their mean.
     fn of(values: &[f64]) -> Noise {
-        let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let mut steps = steps(values);
         let centre = median(&steps);
-        let distances: Vec<f64> = steps.iter().map(|step| (step - centre).abs()).collect();
-        // 1.4826 makes the median of distances the deviation of a normal distribution.
-        let of_steps = 1.4826 * median(&distances);
-        let limit = 3.0 * of_steps;
-        let tame: Vec<f64> = steps.iter().map(|step| (step - centre).clamp(-limit, limit)).collect();
-        let squares: f64 = tame.iter().map(|step| step * step).sum();
-        let products: f64 = tame.windows(2).map(|pair| pair[0] * pair[1]).sum();
-        // Differences of an AR(1) process correlate by -(1 - memory) / 2.
-        let seen = if squares > 0.0 { 1.0 + 2.0 * products / squares } else { MEMORY_USUAL };
-        // A short series says little about its memory, so there the usual one is believed.
-        let weight = values.len() as f64 / (values.len() as f64 + MEMORY_WEIGHT);
-        let memory = (weight * seen + (1.0 - weight) * MEMORY_USUAL).clamp(0.0, 0.8);
+        steps.iter_mut().for_each(|step| *step -= centre);
+        let of_steps = deviation_of_steps(&steps);
+        let memory = memory_of_steps(&steps, 3.0 * of_steps, MEMORY_WEIGHT);
         // A capped rate is exact to the last I/O; a fee of nothing would make changes of its rounding.
         let least = 0.002 * median(values).abs();
         Noise {
@@ -238,7 +229,6 @@ mod tests {
         (1..=seeds).filter(|&seed| is(shape(&series(seed)))).count() as f64 * 100.0 / seeds as f64
     }
 
-    /// Of seeds 1..=200.
     fn share(series: impl Fn(u64) -> Vec<f64>, is: impl Fn(Shape) -> bool) -> f64 {
         share_of(200, series, is)
     }
@@ -267,76 +257,61 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_found_where_it_is() {
+    fn each_course_of_the_rate_has_its_shape() {
+        let steps = |at: usize, told: usize, ratio: f64, factor: f64| {
+            told.abs_diff(at) <= 1 && (ratio / factor - 1.0).abs() < 0.08
+        };
         for (count, at, factor, spread) in [(60, 20, 1.25, 0.05), (60, 45, 0.85, 0.03), (15, 7, 1.4, 0.03)] {
             let series = |seed| noisy(seed, count, spread, |i| if i < at { 1.0 } else { factor });
-            let percent = share(series, |shape| match shape {
-                Shape::Step { at: told, before, after } => {
-                    told.abs_diff(at) <= 1 && (after / before / factor - 1.0).abs() < 0.08
-                }
-                _ => false,
-            });
-            assert!(percent >= 93.0, "{count} elements, x {factor} at {at}: {percent} %");
+            let percent = share(
+                series,
+                |shape| matches!(shape, Shape::Step { at: told, before, after } if steps(at, told, after / before, factor)),
+            );
+            assert!(percent >= 93.0, "a step: {count} elements, x {factor} at {at}: {percent} %");
         }
-    }
-
-    #[test]
-    fn a_fall_that_stays_is_a_cliff() {
         for (count, at, factor, spread) in [(60, 20, 0.7, 0.05), (60, 50, 0.3, 0.1), (15, 9, 0.5, 0.05)] {
             let series = |seed| noisy(seed, count, spread, |i| if i < at { 1.0 } else { factor });
             let percent = share(series, |shape| {
                 matches!(shape, Shape::Cliff { at: told, before, after }
                     if told.abs_diff(at) <= 1 && after < 0.8 * before)
             });
-            assert!(percent >= 95.0, "{count} elements, x {factor} at {at}: {percent} %");
+            assert!(percent >= 95.0, "a fall that stays: {count} elements, x {factor} at {at}: {percent} %");
         }
-    }
-
-    #[test]
-    fn a_fall_in_two_stages_is_one_cliff_at_the_larger() {
-        let series = |seed| {
-            noisy(seed, 60, 0.03, |i| match i {
-                0..20 => 1.0,
-                20..40 => 0.5,
-                _ => 0.35,
-            })
-        };
-        let percent = share(series, |shape| matches!(shape, Shape::Cliff { at: 19..=21, .. }));
-        assert!(percent >= 97.0, "{percent} %");
-    }
-
-    #[test]
-    fn a_fall_that_recovers_is_a_step() {
-        let series = |seed| noisy(seed, 60, 0.05, |i| if (20..35).contains(&i) { 0.5 } else { 1.0 });
-        let percent = share(series, |shape| matches!(shape, Shape::Step { .. }));
-        assert!(percent >= 97.0, "{percent} %");
-    }
-
-    #[test]
-    fn a_token_bucket_that_refills_is_a_step() {
-        let series = |seed| noisy(seed, 90, 0.05, |i| if i % 45 < 20 { 1.0 } else { 0.3 });
-        let percent = share(series, |shape| matches!(shape, Shape::Step { .. }));
-        assert!(percent >= 97.0, "{percent} %");
-    }
-
-    #[test]
-    fn a_drift_is_a_slope_of_its_size() {
-        let series = |seed| noisy(seed, 60, 0.03, |i| 1.0 - 0.3 * i as f64 / 60.0);
-        let percent = share(
-            series,
-            |shape| matches!(shape, Shape::Slope { per_element } if (per_element / -50.0 - 1.0).abs() < 0.2),
-        );
-        assert!(percent >= 95.0, "{percent} %");
-    }
-
-    #[test]
-    fn dips_are_unsteady_and_neither_step_nor_cliff() {
         for (period, length) in [(10, 1), (10, 3), (20, 2), (7, 2)] {
             let dip = |i: usize| if i % period >= period - length { 0.4 } else { 1.0 };
             let percent =
                 share(|seed| noisy(seed, 60, 0.03, dip), |shape| matches!(shape, Shape::Unsteady { .. }));
-            assert!(percent >= 97.0, "{length} of {period}: {percent} %");
+            assert!(percent >= 97.0, "dips of {length} in {period}: {percent} %");
         }
+        let cases: [(&str, usize, f64, Course, Is); 4] = [
+            (
+                "a fall in two stages is one cliff at the larger",
+                60,
+                0.03,
+                |i| if i < 20 { 1.0 } else { 0.35 + 0.15 * f64::from(u8::from(i < 40)) },
+                |shape| matches!(shape, Shape::Cliff { at: 19..=21, .. }),
+            ),
+            ("a fall that recovers", 60, 0.05, |i| if (20..35).contains(&i) { 0.5 } else { 1.0 }, is_step),
+            ("a token bucket that refills", 90, 0.05, |i| if i % 45 < 20 { 1.0 } else { 0.3 }, is_step),
+            (
+                "a drift of its size",
+                60,
+                0.03,
+                |i| 1.0 - 0.3 * i as f64 / 60.0,
+                |shape| matches!(shape, Shape::Slope { per_element } if (per_element / -50.0 - 1.0).abs() < 0.2),
+            ),
+        ];
+        for (name, count, spread, course, is) in cases {
+            let percent = share(|seed| noisy(seed, count, spread, course), is);
+            assert!(percent >= if name.contains("drift") { 95.0 } else { 97.0 }, "{name}: {percent} %");
+        }
+    }
+
+    type Course = fn(usize) -> f64;
+    type Is = fn(Shape) -> bool;
+
+    fn is_step(shape: Shape) -> bool {
+        matches!(shape, Shape::Step { .. })
     }
 
     #[test]

@@ -23,14 +23,14 @@ use crate::wording;
 pub struct Comparison {
     /// The figures that both have.
     pub rows: Vec<ComparisonRow>,
-    /// What each was simulated by; nothing of one that was measured.
+    /// Simulations that gave the two; `None` of one that was measured.
     pub simulated: [Option<String>; 2],
     /// Conditions that differ, caveats of only one of the two among them.
     pub conditions: Vec<Difference>,
     /// The answer in a few sentences, without units of its own besides percent.
     pub verdict: String,
-    /// Why the answer is one of these two runs only: what changed between them on its own is in it. Nothing where both are
-    /// simulated.
+    /// Reason why the answer is one of these two runs only: what changed between them on its own is in it. `None`
+    /// where both are simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
     /// A figure differs so clearly that the number of rows does not explain it.
@@ -114,7 +114,7 @@ fn headline(a: &Outcome, b: &Outcome) -> &'static str {
     }
 }
 
-/// With this many rows, one of them differs at 95 % by chance. The clearest must stand out among all, the next among the
+/// Takes back what chance explains: with this many rows, one of them differs at 95 % by chance. The clearest must stand out among all, the next among the
 /// others, and so on (Holm 1979); from the first that does not, none is said to differ.
 fn correct(judged: &mut [(ComparisonRow, Change)]) {
     let rows = judged.len();
@@ -125,7 +125,7 @@ fn correct(judged: &mut [(ComparisonRow, Change)]) {
     differing.into_iter().skip(sure).for_each(|row| row.verdict = Judgement::Unclear);
 }
 
-/// With this many rows, one of them differs at 95 % by chance; a row stands out when it would not (Bonferroni).
+/// True when a row differs beyond the chance that one of so many rows differs at 95 % (Bonferroni).
 pub fn stands_out(row: &ComparisonRow, rows: usize) -> bool {
     row.verdict.differs() && row.confidence >= 1.0 - 0.05 / rows as f64
 }

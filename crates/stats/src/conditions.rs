@@ -10,11 +10,11 @@ use iostack_model::{Access, Amount, Caveat, Engine, Inside, Job, Machine, Outcom
 /// One condition that differs between two outcomes.
 #[derive(Clone, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Difference {
-    /// What differs.
+    /// Name of the condition.
     pub name: String,
-    /// What it was in the first outcome.
+    /// Text of the condition in the first outcome.
     pub a: String,
-    /// What it was in the second.
+    /// Text of the condition in the second outcome.
     pub b: String,
 }
 
@@ -95,7 +95,7 @@ const JOB: &[Condition<Job>] = &[
     ("CPUs", |job| job.cpus.as_ref().map_or("any".to_owned(), |cpus| format!("{cpus:?}"))),
 ];
 
-/// Of two simulations.
+/// Conditions of two simulations.
 const INSIDE: &[Condition<Inside>] = &[
     ("simulated device", |inside| inside.device.clone()),
     ("numbers of the device", |inside| inside.origin.clone()),
@@ -108,7 +108,6 @@ const INSIDE: &[Condition<Inside>] = &[
     ("seed of the simulation", |inside| inside.seed.to_string()),
 ];
 
-/// What a caveat says.
 pub(crate) type Says = fn(&Caveat) -> String;
 
 /// Everything that differs between the conditions of two outcomes.
@@ -129,7 +128,6 @@ pub(crate) fn differences(
     all
 }
 
-/// How the figures came about.
 fn origin(outcome: &Outcome) -> String {
     match &outcome.inside {
         Some(inside) => format!("simulated ({})", inside.device),
@@ -137,7 +135,7 @@ fn origin(outcome: &Outcome) -> String {
     }
 }
 
-/// Where two outcomes were measured.
+/// Differences of the places where two outcomes were measured.
 fn places(a: &Outcome, b: &Outcome, machines: (&Machine, &Machine)) -> Vec<Difference> {
     let mut all = each(MACHINE, machines.0, machines.1);
     all.extend(mitigations(machines.0, machines.1));

@@ -6,7 +6,7 @@
 
 use iostack_model::Interval;
 
-use crate::distribution::{UPPER, student_quantile};
+use crate::judgement::Noise;
 use crate::rate_interval;
 
 /// The 95 % interval of `with - without`, turn by turn; turns that only one of the two has are left out.
@@ -19,23 +19,11 @@ pub fn paired_difference(with: &[f64], without: &[f64]) -> Interval {
 pub fn difference(a: Interval, b: Interval) -> Interval {
     let mean = a.mean - b.mean;
     let samples = a.samples.min(b.samples);
-    if samples < 3 {
+    let (Some(noise_a), Some(noise_b)) = (Noise::of_interval(a), Noise::of_interval(b)) else {
         return Interval { samples, ..Interval::exact(mean) };
-    }
-    let ((variance_a, freedom_a), (variance_b, freedom_b)) = (noise(a), noise(b));
-    let variance = variance_a + variance_b;
-    let parts = variance_a.powi(2) / freedom_a + variance_b.powi(2) / freedom_b;
-    let freedom = if parts > 0.0 { variance.powi(2) / parts } else { freedom_a + freedom_b };
-    let reach = student_quantile(UPPER, freedom) * variance.sqrt();
+    };
+    let reach = noise_a.and(noise_b).reach();
     Interval { mean, low: mean - reach, high: mean + reach, samples }
-}
-
-/// Variance of the mean, and its degrees of freedom, as the interval was made from them.
-fn noise(interval: Interval) -> (f64, f64) {
-    let freedom = f64::from(interval.samples - 1);
-    // The wider side: a low end may have been cut off at zero.
-    let half = (interval.high - interval.mean).max(interval.mean - interval.low);
-    ((half / student_quantile(UPPER, freedom)).powi(2), freedom)
 }
 
 #[cfg(test)]

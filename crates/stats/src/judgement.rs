@@ -22,7 +22,7 @@ const PRACTICAL: f64 = 0.01;
 /// Two figures are the same when the interval of their change lies within this.
 const EQUAL: f64 = 0.05;
 
-/// What a comparison of two figures says about the second.
+/// Judgement of the second of two figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Judgement {
@@ -53,7 +53,6 @@ impl Judgement {
     }
 }
 
-/// Which way a figure should go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Aim {
     Higher,
@@ -63,12 +62,10 @@ pub(crate) enum Aim {
 /// The change from one figure to another, as a share of the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Change {
-    /// Best estimate.
     pub(crate) mean: f64,
     /// Ends of the 95 % interval; equal to the mean when it could not be had.
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// See [`crate::ComparisonRow::confidence`].
     pub(crate) confidence: f64,
     pub(crate) judgement: Judgement,
 }
@@ -80,11 +77,11 @@ impl Change {
             return Change::unknown(0.0);
         }
         let ratio = (b.mean / a.mean).ln();
-        let (Some(noise_a), Some(noise_b)) = (Noise::of(a), Noise::of(b)) else {
+        let (Some(noise_a), Some(noise_b)) = (Noise::of_interval(a), Noise::of_interval(b)) else {
             return Change::unknown(ratio.exp_m1());
         };
-        let noise = noise_a.and(noise_b);
-        let reach = student_quantile(UPPER, noise.freedom) * noise.deviation();
+        let noise = noise_a.relative(a.mean).and(noise_b.relative(b.mean));
+        let reach = noise.reach();
         let (low, high) = ((ratio - reach).exp_m1(), (ratio + reach).exp_m1());
         let mean = ratio.exp_m1();
         let certain = low > 0.0 || high < 0.0;
@@ -117,31 +114,41 @@ impl Change {
     }
 }
 
-/// Relative uncertainty of a figure, or of the logarithm of a ratio of two.
+/// Uncertainty of a figure, of a difference, or of the logarithm of a ratio of two.
 #[derive(Clone, Copy, Debug)]
-struct Noise {
+pub(crate) struct Noise {
     variance: f64,
     freedom: f64,
 }
 
 impl Noise {
-    /// What made this interval; `None` when there was none.
-    fn of(interval: Interval) -> Option<Noise> {
+    /// The noise that made this interval; `None` when there was none.
+    pub(crate) fn of_interval(interval: Interval) -> Option<Noise> {
         if interval.samples < 3 {
             return None;
         }
         let freedom = f64::from(interval.samples - 1);
         // The wider side: a low end may have been cut off at zero.
         let half = (interval.high - interval.mean).max(interval.mean - interval.low);
-        let deviation = half / student_quantile(UPPER, freedom) / interval.mean;
+        let deviation = half / student_quantile(UPPER, freedom);
         Some(Noise { variance: deviation * deviation, freedom })
     }
 
-    fn and(self, other: Noise) -> Noise {
+    /// The same as a share of `mean`.
+    fn relative(self, mean: f64) -> Noise {
+        Noise { variance: self.variance / (mean * mean), ..self }
+    }
+
+    pub(crate) fn and(self, other: Noise) -> Noise {
         let variance = self.variance + other.variance;
         let parts = self.variance.powi(2) / self.freedom + other.variance.powi(2) / other.freedom;
         let freedom = if parts > 0.0 { variance.powi(2) / parts } else { self.freedom + other.freedom };
         Noise { variance, freedom }
+    }
+
+    /// Half of the 95 % interval.
+    pub(crate) fn reach(self) -> f64 {
+        student_quantile(UPPER, self.freedom) * self.deviation()
     }
 
     fn deviation(self) -> f64 {

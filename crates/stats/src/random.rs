@@ -2,19 +2,21 @@
 //!
 //! Numbers that look random and that the same seed gives again (splitmix64, <https://prng.di.unimi.it/splitmix64.c>).
 
-/// A seeded source.
+/// Seeded source of random bits.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
+    pub(crate) fn of_seed(seed: u64) -> Self {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
+    }
+
     /// Source `stream` of a seed: sources of one seed have nothing in common.
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
-        let mut seeds = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d);
-        let own = seeds.bits();
+        let own = Random::of_seed(seed).bits();
         Random(Random(own ^ stream.wrapping_mul(0xd134_2543_de82_ef95)).bits())
     }
 
-    /// 64 of them.
     pub(crate) fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

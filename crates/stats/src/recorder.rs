@@ -30,7 +30,7 @@ const _: () = assert!(1 << BITS_PER_OCTAVE == BINS_PER_OCTAVE);
 /// Values below this are their own buckets; no octave is cut.
 const EXACT: usize = BINS_PER_OCTAVE;
 
-/// What is left of a double's bits when only exponent and the highest bits of the mantissa stay.
+/// Bits of a double that are dropped so that only exponent and the highest bits of the mantissa stay.
 const MANTISSA_CUT: u32 = f64::MANTISSA_DIGITS - 1 - BITS_PER_OCTAVE;
 
 /// The cut bits of the double 64.0, which stand for bucket 64.
@@ -301,15 +301,8 @@ mod tests {
 
     #[test]
     fn absorbing_adds_every_sum() {
-        let of = |values: &[u64]| {
-            let mut recorder = Recorder::new();
-            for &ns in values {
-                recorder.record(ns);
-            }
-            recorder
-        };
-        let mut all = of(&[3, 4]);
-        all.absorb(&of(&[12, 2]));
+        let mut all = filled(&[3, 4]);
+        all.absorb(&filled(&[12, 2]));
         let bins = all.bins();
         assert_eq!((bins.count, bins.sum_ns, bins.min_ns, bins.max_ns), (4, 21, 2, 12));
         assert!((bins.sum_squares_ns2 - (9.0 + 16.0 + 144.0 + 4.0)).abs() < 1e-9, "{}", bins.sum_squares_ns2);

@@ -10,21 +10,21 @@ use crate::unit::Unit;
 pub struct ComparisonRow {
     /// `IOPS`, `read p99 latency`, ...
     pub name: String,
-    /// What it is counted in.
+    /// Unit that it is counted in.
     pub unit: Unit,
-    /// In the first outcome.
+    /// Figure of the first outcome.
     pub a: Interval,
-    /// In the second.
+    /// Figure of the second outcome.
     pub b: Interval,
-    /// From the first to the second, in percent of the first.
+    /// Change from the first to the second, in percent of the first.
     pub change_percent: f64,
     /// Lower end of its 95 % interval; equal to the change when it could not be had.
     pub change_percent_low: f64,
-    /// Upper end.
+    /// Upper end of its 95 % interval.
     pub change_percent_high: f64,
     /// 0..=1. Same: that the change is within 5 %. Otherwise: that the two differ at all. 0 when a run was too short
     /// to know.
     pub confidence: f64,
-    /// What it means for the second.
+    /// Judgement of the second.
     pub verdict: Judgement,
 }

@@ -11,7 +11,6 @@ pub(crate) struct Segment {
     pub(crate) start: usize,
     /// Index after the last one.
     pub(crate) end: usize,
-    /// Median.
     pub(crate) level: f64,
 }
 
@@ -103,6 +102,31 @@ impl Piece {
         let (below, above) = (&self.sorted[..half], &self.sorted[self.sorted.len() - half..]);
         above.iter().sum::<f64>() - below.iter().sum::<f64>()
     }
+}
+
+/// Differences between neighbours.
+pub(crate) fn steps(values: &[f64]) -> Vec<f64> {
+    values.windows(2).map(|pair| pair[1] - pair[0]).collect()
+}
+
+/// Deviation of steps around 0, by their median: 1.4826 makes it that of a normal distribution.
+pub(crate) fn deviation_of_steps(steps: &[f64]) -> f64 {
+    1.4826 * median(&steps.iter().map(|step| step.abs()).collect::<Vec<_>>())
+}
+
+/// Memory of noise, as an AR(1) coefficient, before the series has said anything about it.
+const MEMORY_USUAL: f64 = 0.2;
+
+/// Memory of the noise whose steps these are, cut at `limit`; a series shorter than `weight` says little about it.
+pub(crate) fn memory_of_steps(steps: &[f64], limit: f64, weight: f64) -> f64 {
+    let tame: Vec<f64> = steps.iter().map(|step| step.clamp(-limit, limit)).collect();
+    let squares: f64 = tame.iter().map(|step| step * step).sum();
+    let products: f64 = tame.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    // Differences of an AR(1) process correlate by -(1 - memory) / 2.
+    let seen = if squares > 0.0 { 1.0 + 2.0 * products / squares } else { MEMORY_USUAL };
+    let count = steps.len() as f64 + 1.0;
+    let believed = count / (count + weight);
+    (believed * seen + (1.0 - believed) * MEMORY_USUAL).clamp(0.0, 0.8)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@
 use iostack_model::Interval;
 
 use crate::interval::rate_interval;
-use crate::segment::{Segment, join_alike, median};
+use crate::segment::{Segment, deviation_of_steps, join_alike, median, memory_of_steps, steps};
 
 /// Runs that a level is made of at least: with fewer, two bad nights would be one.
 pub const LEVEL_RUNS_LEAST: usize = 5;
@@ -27,10 +27,7 @@ const FEE: f64 = 2.7;
 const FEE_BASE: f64 = 3.0;
 const FEE_SHORT: f64 = 45.0;
 
-/// Memory from one run to the next, as an AR(1) coefficient, before the runs have said anything about it.
-const MEMORY_USUAL: f64 = 0.2;
-
-/// Runs at which they and `MEMORY_USUAL` have an equal say.
+/// Runs at which they and the usual memory have an equal say.
 const MEMORY_WEIGHT: f64 = 100.0;
 
 /// A run is held within so many deviations of the median of itself and `NEIGHBOURS` on each side.
@@ -94,7 +91,8 @@ fn piece(values: &[f64], start: usize, end: usize) -> Segment {
     Segment { start, end, level: median(&values[start..end]) }
 }
 
-/// Where levels begin, but for the first; `all` is the length of the whole series, which pays for how often one looks.
+/// Starts of the levels but for the first; `all` is the length of the whole series, which pays for how often one
+/// looks.
 fn cuts(runs: &[Interval], all: usize) -> Vec<usize> {
     if runs.len() < 2 * LEVEL_RUNS_LEAST {
         return Vec::new();
@@ -128,7 +126,7 @@ fn is_too_new(values: &[f64], weights: &[f64], cuts: &[usize], sure: f64) -> boo
     shorter.into_iter().any(|at| parted(at) + sure < parted(last))
 }
 
-/// How far a run lies from its level by chance.
+/// Distance of a run from its level by chance.
 struct Scatter {
     deviation: f64,
     /// Runs that one independent draw lasts for, as a variance: (1 + memory) / (1 - memory).
@@ -136,22 +134,15 @@ struct Scatter {
 }
 
 impl Scatter {
-    /// From the differences between neighbours, of which a step is only one.
+    /// Estimates scatter from the differences between neighbours, of which a step is only one.
     fn of(logs: &[f64]) -> Scatter {
-        let steps: Vec<f64> = logs.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        let sizes: Vec<f64> = steps.iter().map(|step| step.abs()).collect();
-        // 1.4826 makes the median of distances the deviation of a normal distribution; 0.7809 is the mean of one whose
-        // distances are cut at two deviations, which is known better from few runs.
-        let rough = 1.4826 * median(&sizes);
-        let cut: f64 = sizes.iter().map(|size| size.min(2.0 * rough)).sum();
-        let of_steps = cut / sizes.len() as f64 / 0.7809;
-        let tame: Vec<f64> = steps.iter().map(|step| step.clamp(-3.0 * rough, 3.0 * rough)).collect();
-        let squares: f64 = tame.iter().map(|step| step * step).sum();
-        let products: f64 = tame.windows(2).map(|pair| pair[0] * pair[1]).sum();
-        // Differences of an AR(1) process correlate by -(1 - memory) / 2.
-        let seen = if squares > 0.0 { 1.0 + 2.0 * products / squares } else { MEMORY_USUAL };
-        let weight = logs.len() as f64 / (logs.len() as f64 + MEMORY_WEIGHT);
-        let memory = (weight * seen + (1.0 - weight) * MEMORY_USUAL).clamp(0.0, 0.8);
+        let steps = steps(logs);
+        let rough = deviation_of_steps(&steps);
+        // 0.7809 is the mean distance of a normal distribution whose distances are cut at two deviations, which is known better from
+        // few runs.
+        let cut: f64 = steps.iter().map(|step| step.abs().min(2.0 * rough)).sum();
+        let of_steps = cut / steps.len() as f64 / 0.7809;
+        let memory = memory_of_steps(&steps, 3.0 * rough, MEMORY_WEIGHT);
         Scatter {
             deviation: (of_steps / (2.0 * (1.0 - memory)).sqrt()).max(SCATTER_LEAST),
             lingering: (1.0 + memory) / (1.0 - memory),
@@ -210,7 +201,7 @@ mod tests {
     use super::*;
     use crate::sample::Samples;
 
-    /// How runs scatter around their level.
+    /// Distribution of runs around their level.
     #[derive(Clone, Copy, Debug)]
     enum Kind {
         Normal,
@@ -253,7 +244,8 @@ mod tests {
         }
     }
 
-    /// Of seeds 1..=200, those whose step of -5 % is found when there are `after` runs of it, within two runs of its place.
+    /// Number of seeds 1..=200 whose step of -5 % is found when there are `after` runs of it, within two runs of its
+    /// place.
     fn found(kind: Kind, spread: f64, before: usize, after: usize) -> usize {
         let finds = |seed: &u64| {
             let steps = level_steps(&runs(*seed, kind, before + after, spread, before, 0.95));

@@ -12,7 +12,7 @@ pub enum Unit {
     /// Bytes per second.
     #[serde(rename = "B/s")]
     BytesPerSecond,
-    /// Nanoseconds.
+    /// Time in nanoseconds.
     #[serde(rename = "ns")]
     Nanos,
     /// I/Os in flight, which have none.

@@ -5,7 +5,6 @@ use crate::judgement::{Change, Judgement};
 use crate::row::ComparisonRow;
 use crate::unit::Unit;
 
-/// What two runs cannot know.
 pub(crate) const DRIFT: &str = "One run of each cannot exclude that the machine drifted between the two; `iostack ab` runs them in turns, to know.";
 
 /// The first sentence: what the headline figure says.

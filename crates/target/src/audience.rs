@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use iostack_model::{Nanos, OutcomeFile, Progress};
 
-/// Who hears of a run, and may end it.
+/// Listener to a run, which may end it.
 pub trait Audience: Sync {
     /// Set, it ends the run early with the outcome so far.
     fn stop(&self) -> &AtomicBool;
@@ -14,10 +14,10 @@ pub trait Audience: Sync {
         false
     }
 
-    /// How far it is.
+    /// Tells the progress of the run.
     fn progress(&self, _: &Progress) {}
 
-    /// What came of it so far, where [`Wanted::status`] asks; jobs that are still to begin with nothing.
+    /// Tells the outcomes so far, where [`Wanted::status`] asks; jobs that are still to begin with nothing.
     fn status(&self, _: &OutcomeFile) {}
 
     /// The flag that is set when somebody asks what came of it so far; it is told then, where the target can.
@@ -31,7 +31,7 @@ pub trait Audience: Sync {
     /// One measurement of a step began: what it is part of, which it is, since when all goes on, and how long in all.
     fn point(&self, _series: &str, _label: &str, _elapsed: Nanos, _whole: Nanos) {}
 
-    /// What is done at present, in place of what was said so before.
+    /// Tells the present act, in place of what was said so before.
     fn live(&self, _: &str) {}
 
     /// Nothing is done at present.

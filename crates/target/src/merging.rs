@@ -4,7 +4,7 @@ use iostack_model::answers::{MergeAsk, MergeRound};
 use iostack_model::{Bins, Caveat, Direction, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// How a cell asks.
+/// Form in which a cell asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MergeHow {
     /// Each thread waits for one request at a time, by the cell's policy.
@@ -24,7 +24,7 @@ pub struct MergePlanned {
     pub ask: MergeAsk,
     /// Name of the policy, or of what takes its place.
     pub policy: String,
-    /// How it asks.
+    /// Form of its calls.
     pub how: MergeHow,
     /// Callers, or requests in a group.
     pub column: u32,
@@ -32,18 +32,16 @@ pub struct MergePlanned {
     pub threads: u32,
 }
 
-/// What is asked of a place.
+/// Request for a bench of the merge library on a place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MergeAsked {
     /// All cells; each is measured once a round.
     pub cells: Vec<MergePlanned>,
-    /// Every policy that the cells name.
-    pub policies: Vec<String>,
     /// Rounds over all cells.
     pub rounds: u32,
     /// Wall time of one cell in one round.
     pub slice: Nanos,
-    /// What a cell takes beside its slice.
+    /// Time that a cell takes beside its slice.
     pub overhead: Nanos,
     /// Sizes of commands that are timed, in requests.
     pub sizes: Vec<u32>,
@@ -71,16 +69,16 @@ pub struct MergeMeasured {
     pub round: MergeRound,
     /// Time of each call.
     pub latency: Bins,
-    /// What went wrong.
+    /// Errors of the round, one sentence each.
     pub failures: Vec<String>,
 }
 
-/// What was found.
+/// Result of a bench of the merge library.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct MergeFound {
     /// Rounds over the sizes.
     pub fit: Vec<MergeFitRound>,
-    /// What went wrong in them.
+    /// Errors in them, one sentence each.
     pub fit_failures: Vec<String>,
     /// Rounds of each cell, in the order of [`MergeAsked::cells`].
     pub cells: Vec<Vec<MergeMeasured>>,
@@ -90,11 +88,11 @@ pub struct MergeFound {
     pub busy: Nanos,
     /// Share of all CPUs' time that the hypervisor took, 0..=1.
     pub steal_share: f64,
-    /// What carries batches.
+    /// Interface that carries batches.
     pub backend: String,
-    /// What `auto` does in the end, and why.
+    /// Policy that `auto` comes to, and why.
     pub auto: String,
-    /// How long it took, by the place's clock.
+    /// Time that it took, by the place's clock.
     pub elapsed: Nanos,
     /// It was cut short.
     pub interrupted: bool,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Audience, MergeAsked, MergeFound, RunClock, Wanted};
 
-/// What a study may touch, and how much of it.
+/// Wishes of a study: what it may touch, and how much of it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Wishes {
     /// Time the user gives: a scratch file is as large as can be filled in it.
@@ -18,10 +18,10 @@ pub struct Wishes {
 /// A place that is held: what is asked of it is asked of the same file, device or drive, whatever has its name meanwhile.
 /// Dropped, it is left as it was found.
 pub trait Session {
-    /// What is known of it.
+    /// Description of the place.
     fn about(&self) -> &About;
 
-    /// How far this user may look inside.
+    /// Rungs to which this user may look inside.
     fn ladder(&self) -> Ladder;
 
     /// Runs one job there. An error is one line.
@@ -38,7 +38,7 @@ pub trait Session {
         Err("it is measured on real machines".to_owned())
     }
 
-    /// From now on only the first `region` is of use: so much of a scratch file could be written.
+    /// Gives up all but the first `region`: only so much of a scratch file could be written.
     fn keep(&mut self, _region: Bytes) {}
 }
 
@@ -61,12 +61,12 @@ impl HostPart {
     }
 }
 
-/// What is known of a place that is held.
+/// Description of a place that is held.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct About {
-    /// What may be tried there.
+    /// Abilities of the place.
     pub place: Place,
-    /// What answers.
+    /// Name of the target that answers.
     pub name: TargetName,
     /// The storage behind it.
     pub storage: Storage,
@@ -74,10 +74,10 @@ pub struct About {
     pub machine: Machine,
 }
 
-/// What is known of a place before the first measurement.
+/// Abilities of a place, known before the first measurement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Place {
-    /// Whose time its figures are in.
+    /// Clock of its figures.
     pub clock: RunClock,
     /// Each figure says by itself what happened inside, so that nobody need look.
     pub tells_inside: bool,
@@ -105,13 +105,13 @@ pub struct Place {
     pub nowait: bool,
     /// libaio may be used.
     pub libaio: bool,
-    /// How the raw device below the file is called, when this user may read it, or why there is none.
+    /// Name of the raw device below the file, when this user may read it, or why there is none.
     pub raw_device: Result<String, String>,
     /// Schedulers that may be tried ([`iostack_model::HostAsked::scheduler`]), the current one first, or why none may.
     pub schedulers: Result<Vec<String>, String>,
-    /// What a command names it by, behind `--on`, for a run that outlives the session.
+    /// Word behind `--on` by which a command names it, for a run that outlives the session.
     pub on: String,
-    /// What such a command ends with.
+    /// Last words of such a command.
     pub end: String,
     /// The command that chooses another scheduler, with `{}` for its name.
     pub scheduler_command: String,
@@ -130,7 +130,7 @@ impl Place {
     }
 }
 
-/// Where a job of a session goes.
+/// File or device of a job of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum On {
     /// The scratch file, the simulated drive, or the target itself.
@@ -140,20 +140,20 @@ pub enum On {
     RawDevice,
 }
 
-/// How a job of a session is run.
+/// Form of a run of a session.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct How {
-    /// Where.
+    /// File or device that the job goes to.
     pub on: On,
     /// Looked at from inside. What is not permitted is a note; where nothing is, the job is not run.
     pub look: Wanted,
 }
 
-/// What came of a job of a session.
+/// Result of a job of a session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measured {
-    /// The figures.
+    /// Figures of the run.
     pub outcome: Outcome,
-    /// What could not be looked at, and why.
+    /// Notes on what could not be looked at, and why.
     pub notes: Vec<String>,
 }

@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Audience, Session, Wishes};
 
-/// Any target.
+/// Target of any kind.
 pub type AnyTarget = Box<dyn Target>;
 
 /// A real path, a simulated device, a device of the lab: whatever answers jobs.
 pub trait Target {
-    /// What it is, and what it cannot do.
+    /// Description of the target, and of what it cannot do.
     fn describe(&self) -> &Description;
 
     /// Runs the jobs, those after a stonewall when all before it have ended. What was prepared for them is undone.
     fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> anyhow::Result<OutcomeFile>;
 
-    /// What belongs into a file beside the outcomes of the last run. Asked when they are safe: what cannot be written costs no
+    /// File that goes beside the outcomes of the last run. Asked when they are safe: what cannot be written costs no
     /// outcome.
     fn beside(&self) -> Option<Beside> {
         None
@@ -40,20 +40,20 @@ pub trait Target {
 
 /// A new file beside the outcomes, such as a timeline.
 pub struct Beside {
-    /// Where it goes.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What it holds.
+    /// Text of the file.
     pub text: String,
-    /// What is said when it is written.
+    /// Sentence for the user when it is written.
     pub said: String,
 }
 
-/// What [`Target::prepare`] gives.
+/// Result of [`Target::prepare`].
 pub type Preparation<'a> = anyhow::Result<Box<dyn Prepared + 'a>>;
 
 /// Jobs that can be run, again and again. Dropped, it undoes what was done for them.
 pub trait Prepared {
-    /// What answers, now that it was found.
+    /// Name of the target, now that it was found.
     fn name(&self) -> TargetName;
 
     /// The storage behind it.
@@ -64,18 +64,18 @@ pub trait Prepared {
     -> anyhow::Result<Vec<Outcome>>;
 }
 
-/// What a target is, and what it cannot do.
+/// Description of a target, and of what it cannot do.
 #[derive(Clone, Debug)]
 pub struct Description {
-    /// As it was named; `None` for the files that jobs name.
+    /// Name by which it was asked for; `None` for the files that jobs name.
     pub name: Option<TargetName>,
-    /// Whose time its figures are in.
+    /// Clock of its figures.
     pub clock: RunClock,
     /// The same jobs with the same seeds give the same bytes.
     pub repeats: bool,
-    /// What it cannot do, and why so or what helps, as the end of a sentence.
+    /// Abilities that it lacks, and why so or what helps, as the end of a sentence.
     pub cannot: Vec<(Ability, &'static str)>,
-    /// What it is called; empty where only its name says it.
+    /// Title of the target; empty where only its name says it.
     pub title: String,
     /// Numbers that it is made of, in the order of its sheet; none of what is not simulated.
     pub numbers: Vec<Number>,
@@ -84,20 +84,20 @@ pub struct Description {
 /// A number that a target is made of, and that a study may change.
 #[derive(Clone, Debug)]
 pub struct Number {
-    /// As in `--set KEY=VALUE`; a member's has the member's name before it, `raid0.member.flash.read`.
+    /// Key as in `--set KEY=VALUE`; a member's has the member's name before it, `raid0.member.flash.read`.
     pub key: String,
-    /// As it is written in the sheet; empty when it is missing.
+    /// Value as it is written in the sheet; empty when it is missing.
     pub text: String,
-    /// In ns, bytes, or as a plain number; `None` where only the text can be compared.
+    /// Value in ns, bytes, or as a plain number; `None` where only the text can be compared.
     pub value: Option<f64>,
     /// The words that it may be; none where it is no word.
     pub words: &'static [&'static str],
-    /// What it means.
+    /// Meaning of the number.
     pub meaning: &'static str,
 }
 
 impl Number {
-    /// Whether the other has the same value, however it is written.
+    /// True when the other has the same value, however it is written.
     pub fn is_same(&self, other: &Number) -> bool {
         let bits = |number: &Number| number.value.map(f64::to_bits);
         self.text == other.text || bits(self).zip(bits(other)).is_some_and(|(own, other)| own == other)
@@ -107,27 +107,27 @@ impl Number {
 /// The time that a run takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunClock {
-    /// Of the machine that runs.
+    /// Clock of the machine that runs.
     Wall,
-    /// Of a world that has only this one.
+    /// Clock of a world that has only this one.
     Virtual,
 }
 
-/// What some targets can do and others cannot. What has a flag of its own is refused by that flag.
+/// Ability that some targets have and others lack. What has a flag of its own is refused by that flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ability {
     /// Clocks by layer.
     Layers,
     /// Jobs that replay a trace ([`Job::recorded`]).
     Traces,
-    /// What only threads of a real machine do ([`Job::needs_threads`]).
+    /// Acts of threads of a real machine ([`Job::needs_threads`]).
     Threads,
-    /// What came of it so far, while it runs.
+    /// Outcomes so far, while it runs.
     Status,
 }
 
 impl Description {
-    /// Of a target of which only the clock is known: in its own time it repeats, and it can do all.
+    /// Description of a target of which only the clock is known: in its own time it repeats, and it can do all.
     pub fn of(clock: RunClock) -> Description {
         let repeats = clock == RunClock::Virtual;
         Description {
@@ -180,7 +180,7 @@ impl Description {
 pub const NO_STATUS: (Ability, &str) =
     (Ability::Status, "--status-interval is for files and block devices, whose time is ours; leave it out");
 
-/// What is to be looked at from inside while it runs.
+/// Wish to look inside while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wanted {
     /// Latency by stage.
@@ -189,7 +189,7 @@ pub struct Wanted {
     pub layers: bool,
     /// Samples per second and CPU; 0 for the default.
     pub sample_rate: u32,
-    /// How often to say what came of it so far; `None`: at the end.
+    /// Time between two reports of the outcomes so far; `None`: only at the end.
     pub status: Option<Nanos>,
 }
 

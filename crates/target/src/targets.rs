@@ -5,7 +5,7 @@ use iostack_model::{Job, Machine};
 
 use crate::{AnyTarget, Description};
 
-/// What a study must know of a kind of targets before it opens one.
+/// Facts that a study must know of a kind of targets before it opens one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// `simulated`, `real`, `of the lab`: figures of different kinds are not compared.
@@ -37,13 +37,13 @@ pub trait Targets: Sync {
     /// The flag and value with which a command makes a change: `--set flash.read=30us`, `--file-system ext4`.
     fn flag(&self, change: &(String, String)) -> [String; 2];
 
-    /// This machine.
+    /// The machine that runs this program.
     fn machine(&self) -> Machine;
 
     /// Gives a job from flags an end and a size, where it has none; what was given is said in a line.
     fn give_end(&self, job: &mut Job, target: &Description) -> anyhow::Result<Option<String>>;
 
-    /// What the sheet of this name rates.
+    /// Ratings of the sheet of this name.
     fn ratings(&self, name: &str) -> anyhow::Result<Ratings>;
 }
 
@@ -54,25 +54,25 @@ pub struct Ratings {
     pub name: String,
     /// `Samsung 970 PRO, 512 GB`.
     pub title: String,
-    /// What it rates.
+    /// Figures that it rates.
     pub figures: Vec<Rating>,
 }
 
 /// One rated figure.
 #[derive(Clone, Debug)]
 pub struct Rating {
-    /// What is rated, in words.
+    /// Figure that is rated, in words.
     pub what: String,
     /// The load that shows it.
     pub job: Job,
     /// Numbers of the drive that differ while it is shown.
     pub set: Vec<(String, String)>,
-    /// What is read off.
+    /// Figure that is read off.
     pub figure: Figure,
     /// It is the ratio of two.
     pub is_ratio: bool,
     /// I/Os or bytes per second, ns, or a ratio.
     pub value: f64,
-    /// Who says so.
+    /// Source of the rating.
     pub source: String,
 }

@@ -9,7 +9,7 @@ use crate::{JobFile, ParseContext, choose_engine, fio_text, parse_fio, parse_tom
 
 /// Jobs and what was left out under `--lenient`.
 pub struct Gathered {
-    /// In the order of the files.
+    /// Jobs in the order of the files.
     pub jobs: Vec<Job>,
     /// One line for each option that was skipped.
     pub skipped: Vec<String>,

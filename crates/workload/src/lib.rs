@@ -69,7 +69,7 @@ pub enum WorkloadError {
         "thread {thread} would use bytes {first}..{end}, but the target has {target}; lower offset, offset_increment or size"
     )]
     BeyondTarget {
-        /// Which thread, from 0.
+        /// Number of the thread, from 0.
         thread: u32,
         /// First byte asked for.
         first: u64,
@@ -81,9 +81,9 @@ pub enum WorkloadError {
     /// A value that no plan can follow.
     #[error("{what}; {remedy}")]
     Impossible {
-        /// What was asked, and why it cannot be.
+        /// Value that was asked, and why it cannot be.
         what: String,
-        /// What to do instead.
+        /// Remedy, as the end of a sentence.
         remedy: String,
     },
 }

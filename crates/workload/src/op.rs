@@ -10,11 +10,11 @@ use crate::WorkloadError;
 pub struct Op {
     /// First byte, from the start of the file or device.
     pub offset: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub length: u32,
     /// 0 read, 1 write, 2 trim: the index in [`Direction::ALL`].
     pub direction: u8,
-    /// Which of the thread's files, from 0.
+    /// Index of the thread's file, from 0.
     pub file: u16,
 }
 
@@ -27,7 +27,7 @@ impl Op {
     }
 }
 
-/// What [`crate::Plan::fill`] left behind.
+/// State that [`crate::Plan::fill`] left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filled {
     /// There is more to ask for.
@@ -39,9 +39,9 @@ pub enum Filled {
 /// Bytes of each file that a thread uses: `offset..offset + length`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// First byte.
+    /// First byte of the region.
     pub offset: u64,
-    /// Bytes.
+    /// Bytes of the region.
     pub length: u64,
     /// Bytes of the whole file: a sequence with gaps begins again only behind its end.
     pub file_length: u64,

@@ -120,7 +120,7 @@ impl Pacer {
         self.thinks_until = 0;
     }
 
-    /// When the next I/O may be submitted.
+    /// Moment at which the next I/O may be submitted.
     #[inline]
     pub fn due(&self) -> u64 {
         let recorded = self.recorded.as_ref().map_or(0, Moments::due);

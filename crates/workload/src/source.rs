@@ -17,12 +17,12 @@ const READ: u8 = 0;
 const WRITE: u8 = 1;
 const UNLIMITED: u64 = u64::MAX;
 
-/// When the work of one thread is done.
+/// Limits of one thread's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// I/Os.
+    /// Number of I/Os.
     pub ios: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub bytes: u64,
     /// Passes over the region.
     pub passes: u64,
@@ -54,7 +54,6 @@ impl Limits {
     }
 }
 
-/// Who decides which operations there are.
 enum Feed {
     Plan(Box<Plan>),
     /// A trace, and how many of it were taken.
@@ -82,7 +81,7 @@ pub struct Source {
     ops: Vec<Op>,
     next: usize,
     feed: Feed,
-    /// What the count starts with.
+    /// Limits that the count starts with.
     limits: Limits,
     left: Limits,
     pass_over: bool,
@@ -94,7 +93,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Without limits until [`Source::begin`].
+    /// The operations of a plan, without limits until [`Source::begin`].
     pub fn new(plan: Plan, limits: Limits) -> Source {
         Source::fed(Feed::Plan(Box::new(plan)), limits)
     }
@@ -119,8 +118,8 @@ impl Source {
         }
     }
 
-    /// What the first `taken` operations of `plan`, which must be fresh, have written, to be read back. Blocks that each
-    /// pass writes again are read once.
+    /// The blocks that the first `taken` operations of `plan`, which must be fresh, have written, as reads. Blocks
+    /// that each pass writes again are read once.
     pub fn read_back(plan: Plan, job: &Job, taken: u64) -> Source {
         // A permutation of blocks of several sizes is drawn independently (see `Plan`).
         let one_size = job.block_sizes.smallest() == job.block_sizes.largest();
@@ -247,7 +246,7 @@ impl Source {
         self.fetched += allowed as u64;
     }
 
-    /// What of the batch is an I/O, and no flush of a trace, with its place.
+    /// I/Os of the batch with their places; flushes of a trace are none.
     fn ios(&self) -> impl Iterator<Item = (usize, &Op)> {
         self.ops.iter().enumerate().filter(|(_, op)| op.length > 0)
     }

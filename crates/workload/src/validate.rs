@@ -3,7 +3,7 @@
 //! Everything that would fail after the first I/O, or worse, run and mean nothing, is refused before: with what was
 //! asked and what to ask instead. Start reading at [`validate`].
 
-use iostack_model::{Access, Amount, Bytes, Direction, Engine, Job, Mix, NameAct, VerifyMode};
+use iostack_model::{Access, Amount, Bytes, Direction, Engine, Job, Mix, NameAct, Nanos, VerifyMode};
 
 use crate::load::reads_back;
 use crate::verify::SECTOR_LEN;
@@ -44,11 +44,8 @@ pub fn refuse_wait(job: &Job, before: &[Job]) -> Result<(), WorkloadError> {
     let what = format!("job `{}` waits for `{name}`", job.name);
     refuse_if(*name == job.name, format!("{what}, which is itself"), "name a job before it")?;
     let is_it = |before: &&Job| before.name == *name;
-    refuse_if(
-        !before.iter().any(|before| is_it(&before)),
-        format!("{what}, and no job before it has this name"),
-        "name one of them",
-    )?;
+    let is_none = !before.iter().any(|before| is_it(&before));
+    refuse_if(is_none, format!("{what}, and no job before it has this name"), "name one of them")?;
     let first = before.iter().rposition(|before| before.stonewall).unwrap_or(0);
     let beside = if job.stonewall { &[] } else { &before[first..] };
     refuse_if(
@@ -86,46 +83,27 @@ fn counts(job: &Job) -> Result<(), WorkloadError> {
         "raise the queue depth or lower the batch",
     )?;
     refuse_if(job.io_count == Some(0), "a limit of 0 I/Os leaves nothing to do", "leave the limit out")?;
-    refuse_if(
-        job.io_limit == Some(Bytes(0)),
-        "a limit of 0 bytes leaves nothing to do",
-        "leave the limit out",
-    )?;
-    refuse_if(
-        job.cpus.as_ref().is_some_and(Vec::is_empty),
-        "an empty set of CPUs leaves nowhere to run",
-        "name at least one CPU",
-    )
+    let no_bytes = job.io_limit == Some(Bytes(0));
+    refuse_if(no_bytes, "a limit of 0 bytes leaves nothing to do", "leave the limit out")?;
+    let no_cpus = job.cpus.as_ref().is_some_and(Vec::is_empty);
+    refuse_if(no_cpus, "an empty set of CPUs leaves nowhere to run", "name at least one CPU")
 }
 
 fn times(job: &Job) -> Result<(), WorkloadError> {
-    refuse_if(
-        job.time_based && job.runtime.is_none() && job.io_count.is_none() && job.io_limit.is_none(),
-        "a time-based job without runtime never ends",
-        "give a runtime",
-    )?;
-    refuse_if(
-        job.runtime.is_some_and(|time| time.0 == 0),
-        "a runtime of 0 leaves nothing to do",
-        "give a longer one",
-    )?;
+    let endless = job.time_based && job.runtime.is_none() && job.io_count.is_none() && job.io_limit.is_none();
+    refuse_if(endless, "a time-based job without runtime never ends", "give a runtime")?;
+    let no_time = job.runtime == Some(Nanos(0));
+    refuse_if(no_time, "a runtime of 0 leaves nothing to do", "give a longer one")?;
     refuse_if(job.slice.0 == 0, "a slice of 0 cannot be filled", "give a time above 0")?;
     refuse_if(
         job.latency_goal.is_some() && (job.rate.is_some() || job.verify.is_some()),
         "a search for a queue depth changes what is in flight, and when counting begins",
         "leave the rate and the verification out, or latency_target",
     )?;
-    let sound = |rate: f64| rate.is_finite() && rate > 0.0;
-    refuse_if(
-        job.rate.is_some_and(|rate| !sound(rate.iops)),
-        "the rate is not a number of I/Os per second",
-        "give a number above 0",
-    )?;
-    refuse_if(
-        job.percentiles.iter().any(|p| !(0.0..=100.0).contains(p)),
-        "a percentile lies outside 0 to 100",
-        "give percentiles like 50, 99, 99.9",
-    )
+    let no_rate = job.rate.is_some_and(|rate| !(rate.iops.is_finite() && rate.iops > 0.0));
+    refuse_if(no_rate, "the rate is not a number of I/Os per second", "give a number above 0")?;
+    let outside = job.percentiles.iter().any(|p| !(0.0..=100.0).contains(p));
+    refuse_if(outside, "a percentile lies outside 0 to 100", "give percentiles like 50, 99, 99.9")
 }
 
 fn used(job: &Job) -> impl Iterator<Item = Direction> {
@@ -144,11 +122,8 @@ fn sizes(job: &Job) -> Result<(), WorkloadError> {
         }
     }
     let share = |amount: Amount| matches!(amount, Amount::Percent(p) if !(0.0..=100.0).contains(&p));
-    refuse_if(
-        job.size.is_some_and(share) || share(job.offset),
-        "a share of the target lies outside 0 % to 100 %",
-        "give a share within",
-    )
+    let outside = job.size.is_some_and(share) || share(job.offset);
+    refuse_if(outside, "a share of the target lies outside 0 % to 100 %", "give a share within")
 }
 
 fn alignment(job: &Job, logical_block: Bytes) -> Result<(), WorkloadError> {
@@ -176,14 +151,11 @@ fn alignment(job: &Job, logical_block: Bytes) -> Result<(), WorkloadError> {
         Access::Backward { step } => lengths.push(("step back", step.0)),
         _ => lengths.push(("alignment", job.align.0)),
     }
-    match lengths.into_iter().find(|(_, length)| length % block != 0) {
-        Some((name, length)) => refuse_if(
-            true,
-            format!("{name} {length} is no multiple of the target's logical block of {block} bytes"),
-            &format!("give a multiple of {block}, or direct=false"),
-        ),
-        None => Ok(()),
-    }
+    let Some((name, length)) = lengths.into_iter().find(|(_, length)| length % block != 0) else {
+        return Ok(());
+    };
+    let what = format!("{name} {length} is no multiple of the target's logical block of {block} bytes");
+    refuse_if(true, what, &format!("give a multiple of {block}, or direct=false"))
 }
 
 fn verification(job: &Job) -> Result<(), WorkloadError> {
@@ -198,34 +170,23 @@ fn verification(job: &Job) -> Result<(), WorkloadError> {
         "a job that does not write has nothing to verify",
         "make it a write job, or check an earlier one's data with read_only",
     )?;
-    refuse_if(
-        !job.engine.moves_data(),
-        format!("{} moves no data that could be verified", job.engine.name()),
-        "leave the verification out",
-    )?;
+    let what = format!("{} moves no data that could be verified", job.engine.name());
+    refuse_if(!job.engine.moves_data(), what, "leave the verification out")?;
     refuse_if(
         verify.trims.is_some() && !job.writes_each_place_once(),
         "what is trimmed, and written there again, cannot be told apart",
         "make it sequential or random once over (no norandommap, loops, io_size or time_based), or leave trim_percentage out",
     )?;
-    refuse_if(
-        verify.trims.is_some() && job.engine == Engine::Mmap,
-        "a mapping cannot trim",
-        "use psync, libaio or io_uring",
-    )?;
+    let mapped = verify.trims.is_some() && job.engine == Engine::Mmap;
+    refuse_if(mapped, "a mapping cannot trim", "use psync, libaio or io_uring")?;
     refuse_if(job.mix.trim > 0, "trimmed blocks do not verify", "leave the trims or the verification out")?;
     let mut all = used(job).flat_map(|direction| job.block_sizes.of(direction)).map(|&(size, _)| size.0);
     let odd = all.find(|size| size % SECTOR_LEN as u64 != 0);
-    refuse_if(
-        job.any_size,
-        "blocks of any number of bytes do not carry whole verify headers",
-        "leave bs_unaligned out",
-    )?;
-    refuse_if(
-        odd.is_some(),
-        format!("blocks of {} bytes do not carry whole verify headers", odd.unwrap_or_default()),
-        "give a multiple of 512",
-    )
+    let whole_headers = "do not carry whole verify headers";
+    let what = format!("blocks of any number of bytes {whole_headers}");
+    refuse_if(job.any_size, what, "leave bs_unaligned out")?;
+    let what = format!("blocks of {} bytes {whole_headers}", odd.unwrap_or_default());
+    refuse_if(odd.is_some(), what, "give a multiple of 512")
 }
 
 fn zones(job: &Job, target_size: Bytes) -> Result<(), WorkloadError> {
@@ -235,59 +196,34 @@ fn zones(job: &Job, target_size: Bytes) -> Result<(), WorkloadError> {
         "a trim in zonemode=zbd resets a zone of the drive, and the zones are the job's own here",
         "leave the trims or zonemode=zbd out",
     )?;
-    refuse_if(
-        target_size.0 / zones.zone.0.max(1) > 1 << 24,
-        format!("zones of {} are more than 16 million", zones.zone),
-        "give a larger zonesize",
-    )?;
+    let many = target_size.0 / zones.zone.0.max(1) > 1 << 24;
+    refuse_if(many, format!("zones of {} are more than 16 million", zones.zone), "give a larger zonesize")?;
     let least = job.block_sizes.smallest();
-    refuse_if(
-        zones.capacity < least,
-        format!("a zone of which {} are written does not hold a block of {least}", zones.capacity),
-        "give larger zones, or smaller blocks",
-    )
+    let what = format!("a zone of which {} are written does not hold a block of {least}", zones.capacity);
+    refuse_if(zones.capacity < least, what, "give larger zones, or smaller blocks")
 }
 
 fn engine(job: &Job) -> Result<(), WorkloadError> {
-    refuse_if(
-        job.engine == Engine::Mmap && job.mix.trim > 0,
-        "a mapping cannot trim",
-        "use psync, libaio or io_uring",
-    )?;
-    refuse_if(
-        job.engine == Engine::Mmap && job.direct,
-        "a mapping goes through the page cache",
-        "give direct=false, or another engine",
-    )?;
-    refuse_if(
-        job.host.preferred.is_some() && !matches!(job.engine, Engine::Libaio | Engine::IoUring { .. }),
-        format!("{} gives no I/O a priority of its own", job.engine.name()),
-        "use libaio or io_uring, or prio for all",
-    )?;
-    let flags = job.host.flags;
-    refuse_if(
-        !flags.are_none() && !matches!(job.engine, Engine::Libaio | Engine::Pvsync2 { .. }),
-        format!("{} gives its requests no flags (atomic, uncached, nowait)", job.engine.name()),
-        "use libaio or pvsync2",
-    )?;
+    let (mapped, name, flags) = (job.engine == Engine::Mmap, job.engine.name(), job.host.flags);
+    refuse_if(mapped && job.mix.trim > 0, "a mapping cannot trim", "use psync, libaio or io_uring")?;
+    let remedy = "give direct=false, or another engine";
+    refuse_if(mapped && job.direct, "a mapping goes through the page cache", remedy)?;
+    let alike =
+        job.host.preferred.is_some() && !matches!(job.engine, Engine::Libaio | Engine::IoUring { .. });
+    let what = format!("{name} gives no I/O a priority of its own");
+    refuse_if(alike, what, "use libaio or io_uring, or prio for all")?;
+    let flagless = !flags.are_none() && !matches!(job.engine, Engine::Libaio | Engine::Pvsync2 { .. });
+    let what = format!("{name} gives its requests no flags (atomic, uncached, nowait)");
+    refuse_if(flagless, what, "use libaio or pvsync2")?;
     refuse_if(flags.atomic && !job.direct, "atomic writes go past the page cache", "give direct=1")?;
-    refuse_if(
-        flags.uncached && job.direct,
-        "direct I/O leaves nothing in the page cache",
-        "leave uncached or direct out",
-    )?;
-    refuse_if(
-        job.engine == Engine::Truncate && job.mix != Mix::WRITE,
-        "ftruncate does nothing for reads and trims",
-        "make it a write job",
-    )?;
+    let direct = flags.uncached && job.direct;
+    refuse_if(direct, "direct I/O leaves nothing in the page cache", "leave uncached or direct out")?;
+    let no_writes = job.engine == Engine::Truncate && job.mix != Mix::WRITE;
+    refuse_if(no_writes, "ftruncate does nothing for reads and trims", "make it a write job")?;
     let Engine::Names(act) = job.engine else { return Ok(()) };
-    let name = act.name();
-    refuse_if(
-        job.mix.trim > 0 || job.block_sizes.smallest() != job.block_sizes.largest(),
-        format!("{name} counts each file as one block, read or written"),
-        "give one block size, and no trims",
-    )?;
+    let several = job.mix.trim > 0 || job.block_sizes.smallest() != job.block_sizes.largest();
+    let what = format!("{name} counts each file as one block, read or written");
+    refuse_if(several, what, "give one block size, and no trims")?;
     refuse_if(
         !act.looks_only() && (job.loops > 1 || job.time_based || job.ramp.0 > 0),
         format!("{name} is done once to each file"),
@@ -303,7 +239,7 @@ fn engine(job: &Job) -> Result<(), WorkloadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::{Access, Batch, BlockSizes, Nanos, Preferred, Rate, Trims, Verify};
+    use iostack_model::{Batch, BlockSizes, Preferred, Rate, Trims, Verify};
 
     fn refusal(change: impl Fn(&mut Job)) -> String {
         let mut job = Job::default();

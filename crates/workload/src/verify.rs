@@ -23,7 +23,6 @@ pub const SECTOR_LEN: usize = 512;
 const MAGIC: [u8; 4] = *b"iost";
 const _: () = assert!(HEADER_LEN < SECTOR_LEN);
 
-/// What a header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
     offset: u64,
@@ -38,11 +37,11 @@ struct Header {
 pub struct Mismatch {
     /// First byte of the sector that does not match.
     pub offset: u64,
-    /// What is there.
+    /// Content that was found.
     pub found: Found,
 }
 
-/// What a sector holds that does not match.
+/// Content of a sector that does not match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// No header: never written by a verifying job, overwritten, or trimmed.
@@ -52,14 +51,14 @@ pub enum Found {
     },
     /// A header, but the content behind it changed.
     WrongChecksum {
-        /// In the header.
+        /// Checksum in the header.
         stored: u32,
-        /// Of the content.
+        /// Checksum of the content.
         computed: u32,
     },
     /// A sound sector that belongs elsewhere: a misdirected write or read.
     OtherOffset {
-        /// Where it belongs.
+        /// Offset at which it belongs.
         belongs: u64,
     },
     /// One write of several sectors, only some of which arrived.
@@ -73,9 +72,9 @@ pub enum Found {
     TooShort,
     /// Not the byte of the pattern.
     NotPattern {
-        /// What is there.
+        /// Byte that was found.
         byte: u8,
-        /// What should be.
+        /// Byte that was expected.
         expected: u8,
     },
 }

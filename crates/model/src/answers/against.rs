@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Against {
     /// Its name and title, or what was typed.
     pub sheet: String,
-    /// That the drive is another one by its name, where it says so.
+    /// Hint that the drive is another one by its name, where it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// One for each figure that the sheet rates.
@@ -18,17 +18,17 @@ pub struct Against {
 /// A rated figure and what was measured.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AgainstFigure {
-    /// What is rated, in words, with its conditions where the sheet has them.
+    /// Figure that is rated, in words, with its conditions where the sheet has them.
     pub what: String,
     /// `iops`, `bandwidth`, `latency_mean`, `latency_median`, `latency_p99`.
     pub figure: String,
-    /// As rated: per second, bytes per second, or ns.
+    /// Rated value: per second, bytes per second, or ns.
     pub rated: f64,
-    /// Who says so.
+    /// Source of the rating.
     pub source: String,
-    /// Under which conditions it was measured, in words; empty when it was not.
+    /// Conditions under which it was measured, in words; empty when it was not.
     pub measured_at: String,
-    /// In the unit of `rated`; `None` when nothing comparable was measured.
+    /// Measured value in the unit of `rated`; `None` when nothing comparable was measured.
     pub measured: Option<Interval>,
     /// Measured over rated.
     pub ratio: Option<Interval>,
@@ -53,7 +53,7 @@ pub enum Kept {
 }
 
 impl Kept {
-    /// As a table says it.
+    /// Word that a table shows.
     pub const fn name(self) -> &'static str {
         match self {
             Kept::Kept => "yes",

@@ -8,17 +8,17 @@ use crate::answers::named::named;
 /// A simulated device with its numbers and why to believe them.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DeviceCard {
-    /// As in `sim:NAME`.
+    /// Name of the device, as in `sim:NAME`.
     pub name: String,
-    /// What it is, in a few words.
+    /// Title in a few words.
     pub title: String,
     /// Its kind, such as `flash`.
     pub kind: String,
-    /// What to know about it, in sentences.
+    /// Description of the device, in sentences.
     pub about: String,
-    /// When it was sold, or what it is typical of.
+    /// Year in which it was sold, or of which it is typical.
     pub year: Option<u32>,
-    /// Where its numbers come from: `built in`, or the path of the file.
+    /// Origin of its numbers: `built in`, or the path of the file.
     pub origin: String,
     /// Numbers that were changed: key and value, as typed.
     pub changed: Vec<(String, String)>,
@@ -26,7 +26,7 @@ pub struct DeviceCard {
     pub levels: Vec<DeviceLevel>,
     /// Its numbers, in the order of its kind's table.
     pub numbers: Vec<DeviceNumber>,
-    /// What it must reach.
+    /// Claims that it must reach.
     pub claims: Vec<DeviceClaim>,
     /// Documents that are cited: short name and whole title.
     pub sources: Vec<(String, String)>,
@@ -59,11 +59,11 @@ pub struct DevicePicture {
 named! {
     /// The parts of a platform.
     LevelName {
-        /// Of the host.
+        /// Parts of the host.
         Core = "core",
-        /// Between host and drives.
+        /// Parts between host and drives.
         Adapter = "adapter",
-        /// What holds the data.
+        /// Parts that hold the data.
         Drive = "drive",
     }
 }
@@ -73,30 +73,30 @@ named! {
 pub struct DeviceLevel {
     /// One of them; a device's own are called `link`, `controller`, `die`.
     pub name: LevelName,
-    /// How many there are.
+    /// Number of parts of this kind.
     pub count: u64,
     /// True for what only connects the parts above and below.
     pub is_way: bool,
-    /// What to know about one of them, a few words each.
+    /// Facts about one of them, a few words each.
     pub facts: Vec<String>,
 }
 
 /// A number with its reason.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DeviceNumber {
-    /// `flash.read`
+    /// Key of the number, like `flash.read`.
     pub key: String,
-    /// As it is written: `25us`.
+    /// Value as it is written: `25us`.
     pub value: String,
-    /// What it means.
+    /// Meaning of the number.
     pub meaning: String,
-    /// What it rests on.
+    /// Basis that the number rests on.
     pub basis: Basis,
     /// The document and the place in it, the claim, or why it is likely.
     pub source: String,
 }
 
-/// What a number rests on.
+/// Basis of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
@@ -130,18 +130,18 @@ impl Basis {
 pub struct DeviceClaim {
     /// Its name in the file.
     pub name: String,
-    /// What is claimed, in words.
+    /// Claim in words.
     pub what: String,
     /// `iops`, `bandwidth`, `latency_mean`.
     pub figure: String,
-    /// What it must be, with its unit: `35000/s within 3 %`.
+    /// Expected value with its unit: `35000/s within 3 %`.
     pub expected: String,
-    /// Who says so.
+    /// Source of the claim.
     pub source: String,
-    /// What was found, with its unit; `None` when it was not tried.
+    /// Value that was found, with its unit; `None` when it was not tried.
     pub found: Option<String>,
-    /// By how much that differs from the claimed figure: `+1.2 %`.
+    /// Difference from the claimed figure: `+1.2 %`.
     pub difference: Option<String>,
-    /// Whether it is what it must be.
+    /// True when it is within the expected bounds.
     pub holds: Option<bool>,
 }

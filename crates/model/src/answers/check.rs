@@ -9,7 +9,7 @@ use crate::answers::named::named;
 /// Everything `iostack check` found.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Check {
-    /// [`crate::SCHEMA`].
+    /// Version of the file's form, [`crate::SCHEMA`].
     #[serde(deserialize_with = "crate::schema")]
     pub schema: u32,
     /// Version of iostack that wrote it.
@@ -18,13 +18,13 @@ pub struct Check {
     pub started_unix_ms: u64,
     /// Wall time of the whole check.
     pub elapsed: Nanos,
-    /// How thorough it was.
+    /// Effort that was asked for.
     pub effort: Effort,
     /// Seed of offsets and content.
     pub seed: u64,
-    /// What was checked.
+    /// Name of the target that was checked.
     pub target: TargetName,
-    /// On which machine.
+    /// Machine that was checked.
     pub machine: Machine,
     /// The storage behind the target.
     pub storage: Storage,
@@ -34,13 +34,13 @@ pub struct Check {
     pub steps: Vec<Step>,
     /// The figures people compare.
     pub summary: Summary,
-    /// What single parts of the path cost, beside published figures.
+    /// Costs of single parts of the path, beside published figures.
     #[serde(default)]
     pub path_costs: Vec<PathCost>,
-    /// What a data sheet says beside it, when one was named.
+    /// Ratings of the data sheet that was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Against>,
-    /// What it all means.
+    /// Verdict on all of it.
     pub verdict: Verdict,
     /// Doubts that concern the whole check.
     pub caveats: Vec<Caveat>,
@@ -58,9 +58,9 @@ impl Check {
 /// The scratch file of a check.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Scratch {
-    /// Its size.
+    /// Bytes of the scratch file.
     pub size: Bytes,
-    /// Why this size.
+    /// Reason for this size.
     pub reason: String,
     /// Time it took to write.
     pub fill: Nanos,
@@ -72,7 +72,7 @@ pub struct Scratch {
 pub enum StepKind {
     /// One I/O alone.
     Latency,
-    /// What happens inside, at depth 1 and 32.
+    /// Stages and layers at depth 1 and 32.
     Places,
     /// Throughput over queue depth.
     Depth,
@@ -86,7 +86,7 @@ pub enum StepKind {
     Threads,
     /// Throughput and CPU cost of each engine.
     Engines,
-    /// Durable writes.
+    /// Step that makes writes durable.
     Sync,
     /// Throughput of each I/O scheduler.
     Schedulers,
@@ -120,24 +120,24 @@ impl StepKind {
 /// One question of the check and its measurements.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Step {
-    /// Which it is.
+    /// Kind of the step.
     pub id: StepKind,
     /// The question in words.
     pub title: String,
-    /// Why it was skipped or cut short, or what to know when reading it.
+    /// Reason why it was skipped or cut short, or a note for the reader.
     pub note: Option<String>,
-    /// How to plot it.
+    /// Horizontal axis of its plot.
     pub axis: Axis,
-    /// The measurements.
+    /// Measurements of the step, in the order they were made.
     pub points: Vec<Point>,
-    /// Wall time.
+    /// Wall time of the step.
     pub elapsed: Nanos,
 }
 
 named! {
-    /// What the horizontal axis of a step counts, with its unit.
+    /// Quantity that the horizontal axis of a step counts, with its unit.
     AxisName {
-        /// Reads, writes.
+        /// Reads or writes.
         Direction = "direction",
         /// I/Os in flight of each thread.
         QueueDepth = "queue depth",
@@ -147,21 +147,21 @@ named! {
         RequestSize = "request size (bytes)",
         /// Threads of the load.
         Threads = "threads",
-        /// Kernel interfaces.
+        /// Interfaces of the kernel.
         Engine = "engine",
         /// System calls that make data durable.
         Call = "call",
-        /// I/O schedulers.
+        /// Names of I/O schedulers.
         Scheduler = "scheduler",
         /// Since the start of measuring.
         Time = "time (s)",
     }
 }
 
-/// What the horizontal axis of a step's plot means.
+/// Horizontal axis of a step's plot.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Axis {
-    /// What it counts.
+    /// Quantity that the axis counts.
     pub label: AxisName,
     /// Logarithmic, base 2.
     pub log: bool,
@@ -172,15 +172,15 @@ pub struct Axis {
 named! {
     /// The curve that a measurement belongs to.
     Series {
-        /// Random reads.
+        /// Reads at random.
         RandomRead = "random read",
-        /// Random writes.
+        /// Writes at random.
         RandomWrite = "random write",
         /// Half of each, random.
         RandomHalf = "random 50/50",
-        /// Sequential reads.
+        /// Reads in sequence.
         SequentialRead = "sequential read",
-        /// Sequential writes.
+        /// Writes in sequence.
         SequentialWrite = "sequential write",
         /// Reads of a cell.
         Read = "read",
@@ -210,7 +210,7 @@ pub struct Point {
     pub x: f64,
     /// Its place in words: `32`, `4 KiB`, `kyber`.
     pub label: String,
-    /// What was measured.
+    /// Outcome of the measurement.
     pub outcome: Outcome,
 }
 
@@ -221,7 +221,7 @@ pub struct Summary {
     pub cells: Vec<Cell>,
     /// Depth-1 latency, read then write.
     pub depth_one: Vec<DepthOne>,
-    /// Where throughput saturates, for each curve of the depth step.
+    /// Depth at which throughput saturates, for each curve of the depth step.
     pub saturation: Vec<Saturation>,
     /// CPU cost per I/O, for each engine.
     pub costs: Vec<Cost>,
@@ -244,7 +244,7 @@ named! {
 /// One cell of the comparison table.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Cell {
-    /// Which.
+    /// Name of the cell.
     pub name: CellName,
     /// Read or write.
     pub direction: Direction,
@@ -252,7 +252,7 @@ pub struct Cell {
     pub bandwidth: Interval,
     /// I/Os per second.
     pub iops: Interval,
-    /// Mean latency.
+    /// Mean latency of its I/Os.
     pub latency_mean: Nanos,
     /// Doubts of this cell.
     pub caveats: Vec<Caveat>,
@@ -263,20 +263,20 @@ pub struct Cell {
 pub struct DepthOne {
     /// Read or write.
     pub direction: Direction,
-    /// I/Os measured.
+    /// Number of I/Os measured.
     pub samples: u64,
-    /// Mean.
+    /// Mean latency of these I/Os.
     pub mean: Nanos,
     /// `(percent, latency)`; only percentiles that the samples support.
     pub percentiles: Vec<(f64, Nanos)>,
-    /// Largest.
+    /// Largest latency of these I/Os.
     pub max: Nanos,
 }
 
-/// Where a throughput curve over queue depth stops rising.
+/// Depth at which a throughput curve stops rising.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Saturation {
-    /// The curve.
+    /// Series whose curve it is.
     pub series: Series,
     /// Depth at which it saturates; `None` when it still rises at the largest depth.
     pub depth: Option<u32>,
@@ -286,7 +286,7 @@ pub struct Saturation {
     pub parallelism: f64,
 }
 
-/// What one I/O costs in the processor.
+/// Cost of one I/O in the processor.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Cost {
     /// Engine and depth in words.
@@ -306,9 +306,9 @@ pub struct Cost {
 named! {
     /// The parts of the path whose cost is measured.
     PathPart {
-        /// Into the kernel and back.
+        /// System call into the kernel and back.
         SystemCall = "syscall",
-        /// What a file costs more than its device.
+        /// Surplus of a file over its device.
         FileSystem = "file_system",
         /// Copying to and from the page cache.
         Buffering = "buffering",
@@ -319,14 +319,14 @@ named! {
     }
 }
 
-/// What one part of the path costs: a difference of two measurements made in turns.
+/// Cost of one part of the path: a difference of two measurements made in turns.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct PathCost {
-    /// Which.
+    /// Part of the path.
     pub id: PathPart,
     /// Its name in words.
     pub name: String,
-    /// What was subtracted from what.
+    /// Measurement that was subtracted from another, in words.
     pub how: String,
     /// `clocks` (of the time-stamp counter, per I/O) or `clocks/byte`.
     pub unit: String,
@@ -334,13 +334,13 @@ pub struct PathCost {
     pub measured: Option<Interval>,
     /// The figure of the paper, in the same unit; `None` where it gives none.
     pub published: Option<f64>,
-    /// Where it is published, and on what machine.
+    /// Publication of the figure, and the machine it is of.
     pub published_where: Option<String>,
-    /// Why it was not measured, or what to know when comparing.
+    /// Reason why it was not measured, or a note for comparing.
     pub note: Option<String>,
 }
 
-/// What limits the platform.
+/// Limit of the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
@@ -365,27 +365,27 @@ pub enum Limit {
     Unknown,
 }
 
-/// What it all means.
+/// Verdict on the storage and the path to it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Verdict {
-    /// What limits small random reads at full depth.
+    /// Limit of small random reads at full depth.
     pub limit: Limit,
     /// The answer in one sentence.
     pub answer: String,
     /// The measurements it rests on, one sentence each.
     pub evidence: Vec<String>,
-    /// What to do, most gain first.
+    /// Advice in the order of its gain, the largest first.
     pub advice: Vec<Advice>,
 }
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Advice {
-    /// The act.
+    /// Act that is advised, as a sentence.
     pub act: String,
     /// Measured or bounded gain in percent of throughput, where there is one.
     pub gain_percent: Option<f64>,
-    /// Where the gain comes from: `measured here` or how it was bounded.
+    /// Source of the gain: `measured here` or how it was bounded.
     pub basis: String,
     /// The command that does or shows it.
     pub command: Option<String>,

@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 
-/// What is read off an outcome.
+/// Figure that is read off an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// I/Os per second.
@@ -34,7 +34,7 @@ impl Figure {
         FIGURES.iter().find(|(name, _)| *name == word).map(|(_, figure)| *figure)
     }
 
-    /// Every word.
+    /// All words that name a figure.
     pub fn names() -> impl Iterator<Item = &'static str> {
         FIGURES.iter().map(|(name, _)| *name)
     }

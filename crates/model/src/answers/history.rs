@@ -19,29 +19,29 @@ pub struct History {
     pub figure: HistoryFigure,
     /// Runs from before are left out, milliseconds since 1970 UTC.
     pub since_unix_ms: Option<u64>,
-    /// What was asked for, as typed; `None` for every series.
+    /// Series that was asked for, as typed; `None` for every series.
     pub chosen: Option<String>,
     /// Each series, by machine, target and job.
     pub series: Vec<HistorySeries>,
-    /// What of the store could not be read, in whole sentences.
+    /// Problems with reading the store, in whole sentences.
     pub problems: Vec<String>,
 }
 
-/// What is followed from run to run.
+/// Figure that is followed from run to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HistoryFigure {
     /// I/Os per second.
     #[default]
     Iops,
-    /// Median latency.
+    /// Median latency of all I/Os.
     P50,
     /// 99th percentile of latency.
     P99,
 }
 
 impl HistoryFigure {
-    /// As a sentence names it.
+    /// Name of the figure in a sentence.
     pub const fn name(self) -> &'static str {
         match self {
             HistoryFigure::Iops => "IOPS",
@@ -65,18 +65,18 @@ pub struct HistorySeries {
     pub name: SeriesName,
     /// Its runs, in the order of time.
     pub runs: Vec<HistoryRun>,
-    /// Where the level of the figure changed and stayed, in the order of time.
+    /// Changes of the figure's level that stayed, in the order of time.
     pub steps: Vec<HistoryStep>,
 }
 
-/// What tells one series from another.
+/// Name of a series: machine, target and job.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 pub struct SeriesName {
-    /// What it was called when it was added, or its processor; `SIMULATED` of virtual time.
+    /// Name of the machine when it was added, or its processor; `SIMULATED` of virtual time.
     pub machine: String,
-    /// What answered, as outcomes name it.
+    /// Name of the target that answered.
     pub target: String,
-    /// The job.
+    /// Name of the job.
     pub job: String,
 }
 
@@ -93,11 +93,11 @@ pub struct HistoryRun {
     pub p50_ns: Option<Interval>,
     /// 99th percentile of latency, ns.
     pub p99_ns: Option<Interval>,
-    /// Caveats.
+    /// Number of caveats of the run.
     pub doubts: u32,
     /// The stored answer: the name of its file without the end.
     pub answer: String,
-    /// Which of the answer's outcomes, from 0.
+    /// Index of the outcome in the answer, from 0.
     pub outcome: u32,
 }
 
@@ -122,22 +122,22 @@ pub struct HistoryStep {
     pub before: Interval,
     /// The level after it.
     pub after: Interval,
-    /// From one level to the other, percent of the first, with its 95 % interval.
+    /// Change from one level to the other, percent of the first, with its 95 % interval.
     pub change_percent: Interval,
     /// The new level is the worse one.
     pub worse: bool,
-    /// What else changed, from the run before the step to the first of the new level.
+    /// Conditions that changed from the run before the step to the first of the new level.
     pub conditions: Vec<HistoryCondition>,
 }
 
 /// A condition that changed.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct HistoryCondition {
-    /// Its name.
+    /// Name of the condition.
     pub name: String,
-    /// What it was before the step.
+    /// Text of the condition before the step.
     pub before: String,
-    /// What it was after it.
+    /// Text of the condition after the step.
     pub after: String,
 }
 

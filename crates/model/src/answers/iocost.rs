@@ -7,7 +7,7 @@ use crate::Direction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What was counted: everything that a second run must repeat for the same number.
+/// Case that was counted: everything that a second run must repeat for the same number.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CostCase {
     /// Device of the lab, such as `scsi_ram`.
@@ -45,7 +45,7 @@ pub struct CostMode {
     pub ios: u64,
 }
 
-/// What a layer costs.
+/// Cost of a layer.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CostLayer {
     /// Name in the rules, such as `block`.
@@ -56,10 +56,10 @@ pub struct CostLayer {
     pub instructions: u64,
 }
 
-/// What a function costs in a layer. A function that serves several layers (a lock, a copy) has a row in each.
+/// Cost of a function in a layer. A function that serves several layers (a lock, a copy) has a row in each.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CostFunction {
-    /// Symbol.
+    /// Symbol of the function.
     pub name: String,
     /// Module, `None` for the kernel itself and for user space.
     pub module: Option<String>,
@@ -78,7 +78,7 @@ pub struct MmioUse {
     pub function: String,
     /// Region of the device, as the emulator calls it; `port` for in and out.
     pub region: String,
-    /// Physical address.
+    /// Physical address of the write.
     pub address: u64,
     /// Register, where the lab knows the device's map: `PxCI`, `SQ1TDBL`.
     pub register: Option<String>,
@@ -91,13 +91,13 @@ pub struct MmioUse {
 /// A call of the modal I/O, in order of execution.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CallNode {
-    /// Symbol.
+    /// Symbol of the function.
     pub name: String,
     /// Layer of its own instructions.
     pub layer: String,
     /// Its own instructions, without its callees.
     pub instructions: u64,
-    /// What it called, in order; a call repeated without pause stands once with `times`.
+    /// Calls that it made, in order; a call repeated without pause stands once with `times`.
     pub calls: Vec<CallNode>,
     /// Times that it was called in a row, each alike.
     pub times: u64,
@@ -137,7 +137,7 @@ pub struct IoCost {
     pub schema: u32,
     /// Version of the tool.
     pub iostack: String,
-    /// What was counted.
+    /// Case that was counted.
     pub case: CostCase,
     /// I/Os counted, over all boots.
     pub ios: u64,
@@ -147,16 +147,16 @@ pub struct IoCost {
     pub modes: Vec<CostMode>,
     /// Modal instructions of each boot.
     pub boots: Vec<u64>,
-    /// By layer, largest first. They add up to `instructions`.
+    /// Costs of layers, largest first. They add up to `instructions`.
     pub layers: Vec<CostLayer>,
-    /// By function and layer, largest first. They add up to `instructions`.
+    /// Costs of functions by layer, largest first. They add up to `instructions`.
     pub functions: Vec<CostFunction>,
     /// Register accesses of the modal I/O; `None` when they were not counted.
     pub mmio: Option<Vec<MmioUse>>,
     /// Calls of the modal I/O; `None` when it was not traced. The outermost is user space.
     pub tree: Option<CallNode>,
-    /// What the modal I/O took by the guest's own time-stamp counter, in instructions, minus `instructions`; `None`
-    /// where the processor idled, so that the two do not compare.
+    /// Instructions of the modal I/O by the guest's own time-stamp counter, minus `instructions`; `None` where the
+    /// processor idled, so that the two do not compare.
     pub tsc_excess: Option<i64>,
     /// Prices for the modelled clocks.
     pub prices: ClockPrices,
@@ -164,7 +164,7 @@ pub struct IoCost {
     pub unclassified: Vec<String>,
     /// Emulator and how it counted: `QEMU 7.2.22, TCG, one instruction a nanosecond`.
     pub how: String,
-    /// What to know when reading it, in whole sentences.
+    /// Notes for the reader, in whole sentences.
     pub notes: Vec<String>,
 }
 
@@ -197,7 +197,7 @@ pub struct CostChange {
     pub layer: String,
     /// Instructions before and after.
     pub before: u64,
-    /// See `before`.
+    /// Instructions after the change, mean per I/O.
     pub after: u64,
 }
 
@@ -209,24 +209,24 @@ pub struct CostDiff {
     pub schema: u32,
     /// The two, whole.
     pub before: IoCost,
-    /// See `before`.
+    /// Cost of the second case.
     pub after: IoCost,
-    /// What differs between the cases, in words: `kernel 6.1.0-53-amd64 -> 6.12.117+deb12-amd64`.
+    /// Differences between the cases, in words: `kernel 6.1.0-53-amd64 -> 6.12.117+deb12-amd64`.
     pub varied: Vec<String>,
     /// Layers by the size of their change, largest first; those without change left out.
     pub layers: Vec<CostChange>,
-    /// Functions likewise.
+    /// Changes of functions, largest first.
     pub functions: Vec<CostChange>,
 }
 
-/// What a budget says of one case.
+/// Verdict of a budget on one case.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct BudgetVerdict {
     /// Name of the entry in the file.
     pub name: String,
-    /// Instructions allowed.
+    /// Instructions that the budget allows.
     pub allowed: u64,
-    /// Instructions counted.
+    /// Instructions that were counted.
     pub counted: u64,
     /// Layers that grew beyond the file's own figures, then functions, largest growth first. Empty when it holds.
     pub grown: Vec<CostChange>,

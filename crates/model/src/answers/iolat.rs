@@ -15,7 +15,7 @@ use crate::answers::Scratch;
 /// Everything `iostack iolat` found; also what a saved reference holds.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Iolat {
-    /// [`crate::SCHEMA`].
+    /// Version of the file's form, [`crate::SCHEMA`].
     #[serde(deserialize_with = "crate::schema")]
     pub schema: u32,
     /// Version of iostack that wrote it.
@@ -26,9 +26,9 @@ pub struct Iolat {
     pub elapsed: Nanos,
     /// Seed of offsets and content.
     pub seed: u64,
-    /// What was tested.
+    /// Name of the target that was tested.
     pub target: TargetName,
-    /// On which machine.
+    /// Machine that ran the tests.
     pub machine: Machine,
     /// The storage behind the target.
     pub storage: Storage,
@@ -38,13 +38,13 @@ pub struct Iolat {
     pub tests: Vec<IolatTest>,
     /// Tests of one kind together, as the screen of 2008 showed them; empty without layers.
     pub profiles: Vec<IolatProfile>,
-    /// What may be measured here and why not more.
+    /// Rungs that this user may measure, and why not more.
     pub ladder: Ladder,
-    /// Why there are no layers; `None` when there are.
+    /// Reason why there are no layers; `None` when there are.
     pub layers_missing: Option<String>,
     /// Against a reference, when one was named.
     pub comparison: Option<IolatComparison>,
-    /// What to know when reading it, in whole sentences.
+    /// Notes for the reader, in whole sentences.
     pub notes: Vec<String>,
     /// Ctrl-C ended it early.
     pub interrupted: bool,
@@ -75,10 +75,10 @@ pub struct IolatProfile {
     pub functions: Vec<FunctionRow>,
 }
 
-/// One test.
+/// Figures of one test over all rounds.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct IolatTest {
-    /// As in 2008: `Small_direct_read`, ...
+    /// Name of 2008: `Small_direct_read`, ...
     pub name: String,
     /// Read or write.
     pub direction: Direction,
@@ -104,16 +104,16 @@ pub struct IolatTest {
     pub latency: Bins,
     /// Latency of fdatasync.
     pub sync: Bins,
-    /// By layer, over the rounds, largest first; empty without layers.
+    /// Costs of layers over the rounds, largest first; empty without layers.
     pub layer_costs: Vec<LayerCost>,
     /// The profile of all rounds together.
     pub layers: Option<Layers>,
-    /// Why to doubt it.
+    /// Reasons to doubt the figures.
     pub caveats: Vec<Caveat>,
 }
 
 impl IolatTest {
-    /// From the slowest to the fastest round, as a share of the mean rate.
+    /// Distance from the slowest to the fastest round, as a share of the mean rate.
     pub fn spread(&self) -> f64 {
         let rates = || self.rounds.iter().map(|round| round.iops);
         let (low, high) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
@@ -139,7 +139,7 @@ pub struct IolatRound {
     pub clocks: f64,
 }
 
-/// What one layer cost, over the rounds.
+/// Cost of one layer, over the rounds.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct LayerCost {
     /// Its name in the rule file.
@@ -154,17 +154,17 @@ pub struct LayerCost {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedTable {
-    /// What `--against` calls it.
+    /// Name that `--against` takes.
     pub name: String,
-    /// What was measured, in words.
+    /// Title of the measurement, in words.
     pub title: String,
-    /// Where it is printed.
+    /// Publication that prints it.
     pub source: String,
-    /// What the source says of the machine, and what it does not.
+    /// Machine as the source describes it, and what it leaves out.
     pub machine: String,
     /// One for each screen that was printed.
     pub runs: Vec<PublishedRun>,
-    /// How the layers of then are called today.
+    /// Names of today for the layers of then.
     pub mapping: Vec<LayerMapping>,
 }
 
@@ -186,7 +186,7 @@ pub struct PublishedRun {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedTest {
-    /// `Small_direct_read`, ...
+    /// Name of the test, like `Small_direct_read`.
     pub name: String,
     /// The column "Direct".
     pub direct: bool,
@@ -200,7 +200,7 @@ pub struct PublishedTest {
     pub request_ms: f64,
 }
 
-/// What a layer of 2008 is called today.
+/// Name of today for a layer of 2008.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayerMapping {
@@ -208,11 +208,11 @@ pub struct LayerMapping {
     pub theirs: String,
     /// Our layers that hold the same work.
     pub ours: Vec<String>,
-    /// Why these.
+    /// Reason for this mapping.
     pub why: String,
 }
 
-/// Whether a figure moved beyond what chance explains.
+/// Movement of a figure beyond what chance explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Moved {
@@ -243,7 +243,7 @@ impl Moved {
 pub struct IolatComparison {
     /// The reference as it was named.
     pub name: String,
-    /// Where it comes from.
+    /// Source of the reference.
     pub source: String,
     /// The reference is a published table.
     pub published: bool,
@@ -255,7 +255,7 @@ pub struct IolatComparison {
     pub tests: Vec<TestChange>,
     /// Layers, for each test (or for the direct tests together, where the reference holds no more), largest first.
     pub layers: Vec<LayerChange>,
-    /// How the reference's layers are read as ours; empty when they are ours.
+    /// Layers of ours for those of the reference; empty when they are ours.
     pub mapping: Vec<LayerMapping>,
     /// A test is slower, beyond the intervals.
     pub slower: bool,
@@ -264,15 +264,15 @@ pub struct IolatComparison {
 /// One test against the reference.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct TestChange {
-    /// Test.
+    /// Name of the test.
     pub name: String,
     /// I/Os per second of the reference.
     pub reference: Interval,
     /// Mean time of a request of the reference, ns.
     pub reference_request_ns: f64,
-    /// From the reference to this run, in percent of the reference.
+    /// Change from the reference to this run, in percent of the reference.
     pub change_percent: Interval,
-    /// What it means.
+    /// Meaning of the change.
     pub moved: Moved,
 }
 
@@ -293,6 +293,6 @@ pub struct LayerChange {
     pub share: Interval,
     /// Clocks per I/O here minus there; `None` where there are none to subtract.
     pub clocks_change: Option<Interval>,
-    /// What it means for the clocks; a share alone is neither better nor worse.
+    /// Meaning for the clocks; a share alone is neither better nor worse.
     pub moved: Moved,
 }

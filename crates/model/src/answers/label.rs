@@ -15,9 +15,9 @@ use super::{
 };
 use crate::{Ladder, Layers, OutcomeFile, Stages};
 
-/// What a command prints with `--json`.
+/// Answer that a command prints with `--json`.
 pub trait Answer: Serialize {
-    /// What it is: the words behind `iostack schema` that describe it.
+    /// Kind of the answer: the words behind `iostack schema` that describe it.
     const KIND: &'static str;
     /// The version of the layout, where the answer has no field `schema` of its own.
     const SCHEMA: Option<u32> = None;

@@ -15,7 +15,7 @@ use crate::answers::Scratch;
 /// Everything `iostack merge` found.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct MergeReport {
-    /// [`crate::SCHEMA`].
+    /// Version of the file's form, [`crate::SCHEMA`].
     #[serde(deserialize_with = "crate::schema")]
     pub schema: u32,
     /// Version of iostack that wrote it.
@@ -24,16 +24,16 @@ pub struct MergeReport {
     pub started_unix_ms: u64,
     /// Wall time in all; 0 in virtual time.
     pub elapsed: Nanos,
-    /// How thorough it was.
+    /// Effort that was asked for.
     pub effort: Effort,
     /// Seed of offsets and content.
     pub seed: u64,
-    /// What was measured.
+    /// Name of the target that was measured.
     pub target: TargetName,
     /// Numbers of a simulated target that were changed, as typed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<(String, String)>,
-    /// On which machine; empty for a simulation.
+    /// Machine that was measured; empty for a simulation.
     pub machine: Machine,
     /// The storage behind the target; empty for a simulation.
     pub storage: Storage,
@@ -45,15 +45,15 @@ pub struct MergeReport {
     pub direction: Direction,
     /// Around the page cache.
     pub direct: bool,
-    /// What a command costs; `None` when it was not measured.
+    /// Cost of a command; `None` when it was not measured.
     pub fit: Option<MergeFit>,
-    /// What was asked, and what came of it with each policy.
+    /// Results of each policy, a table for each way to ask.
     pub tables: Vec<MergeTable>,
-    /// Whether it pays: one for each table.
+    /// Verdicts on whether merging pays, one for each table.
     pub verdicts: Vec<MergeVerdict>,
-    /// Why to doubt it.
+    /// Reasons to doubt the figures.
     pub caveats: Vec<Caveat>,
-    /// What to know when reading it, in whole sentences.
+    /// Notes for the reader, in whole sentences.
     pub notes: Vec<String>,
     /// Ctrl-C ended it early.
     pub interrupted: bool,
@@ -74,7 +74,7 @@ impl MergeReport {
 /// c + b x of this device, as seen by one caller.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct MergeFit {
-    /// What a command was: how requests were sent as one.
+    /// Means by which requests were sent as one command.
     pub how: String,
     /// Time of commands of several sizes, in order of size.
     pub points: Vec<MergePoint>,
@@ -88,7 +88,7 @@ pub struct MergeFit {
     pub gain_max: Interval,
     /// The largest distance of a point from the line, as a share of the point.
     pub residual: f64,
-    /// What one request more costs in large commands, over what it costs in small ones: 1 on a line.
+    /// Ratio of what one request more costs in large commands to what it costs in small ones: 1 on a line.
     pub bend: f64,
     /// The line describes the points: both of the above are small.
     pub holds: bool,
@@ -107,13 +107,13 @@ impl MergeFit {
 pub struct MergePoint {
     /// Requests in it.
     pub requests: u32,
-    /// From sending it until all of it is there, ns: the mean over the rounds of each round's median.
+    /// Time of a command until all of it is there, ns: the mean over the rounds of each round's median.
     pub time: Interval,
     /// Commands that were timed.
     pub commands: u64,
 }
 
-/// How programs ask for several requests.
+/// Way in which programs ask for several requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MergeAsk {
@@ -129,7 +129,7 @@ impl MergeAsk {
     /// All of them.
     pub const ALL: [MergeAsk; 3] = [MergeAsk::Calls, MergeAsk::Groups, MergeAsk::Scope];
 
-    /// What the columns count.
+    /// Quantity that the columns count.
     pub const fn over(self) -> &'static str {
         match self {
             MergeAsk::Calls | MergeAsk::Scope => "callers",
@@ -137,7 +137,7 @@ impl MergeAsk {
         }
     }
 
-    /// In a word or two.
+    /// Name in a word or two.
     pub const fn name(self) -> &'static str {
         match self {
             MergeAsk::Calls => "single calls",
@@ -150,7 +150,7 @@ impl MergeAsk {
 /// One way to ask, with every policy.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct MergeTable {
-    /// The way.
+    /// Way in which programs ask.
     pub ask: MergeAsk,
     /// The policy that all others are held against: what programs do without merging.
     pub base: String,
@@ -207,7 +207,7 @@ pub struct MergeCell {
     pub cpu_ns: Interval,
     /// Context switches of the whole process per request.
     pub switches: Interval,
-    /// What a caller waited for a call: one request, or a whole group.
+    /// Time that a caller waited for a call: one request, or a whole group.
     pub latency: Bins,
     /// Against the base at the same column, round by round; `None` for the base.
     pub against: Option<MergeRatio>,
@@ -222,9 +222,9 @@ pub struct MergeCell {
 /// One round of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct MergeRound {
-    /// Which.
+    /// Number of the round, from 0.
     pub number: u32,
-    /// Requests.
+    /// Number of requests done.
     pub ios: u64,
     /// Time, from the first request to the last.
     pub elapsed: Nanos,
@@ -264,10 +264,10 @@ pub struct MergeRatio {
     pub tail: Option<f64>,
 }
 
-/// Whether merging pays for one way to ask.
+/// Verdict on merging for one way to ask.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct MergeVerdict {
-    /// The way.
+    /// Way in which programs ask.
     pub ask: MergeAsk,
     /// The policy to use; `None`: what programs do without merging is as good.
     pub policy: Option<String>,

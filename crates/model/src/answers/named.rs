@@ -16,7 +16,7 @@ macro_rules! named {
         }
 
         impl $set {
-            /// As it is stored and shown.
+            /// Name as it is stored and shown.
             pub fn name(&self) -> &str {
                 match self {
                     $($set::$one => $name,)+

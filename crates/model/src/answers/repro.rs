@@ -13,12 +13,12 @@ pub struct Repro {
     pub schema: u32,
     /// Version of iostack that made it.
     pub iostack: String,
-    /// In the order they were asked for.
+    /// Experiments in the order they were asked for.
     pub experiments: Vec<Reproduced>,
     /// The documents, in the order of the page.
     #[serde(default)]
     pub documents: Vec<ReproDocument>,
-    /// What was run on: platforms, and devices used alone.
+    /// Platforms that ran, and devices used alone.
     #[serde(default)]
     pub platforms: Vec<ReproPlatform>,
     /// Published figures that no experiment judges; of the documents all of whose experiments were asked for.
@@ -28,12 +28,12 @@ pub struct Repro {
     pub interrupted: bool,
 }
 
-/// Where claims come from.
+/// Document that makes claims.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproDocument {
-    /// What the ids of its claims begin with.
+    /// Prefix of the ids of its claims.
     pub id: String,
-    /// Who published it, and when.
+    /// Authors and year of the publication.
     pub title: String,
     /// False for what was only counted here.
     pub published: bool,
@@ -47,18 +47,18 @@ pub struct ReproDocument {
 pub struct ReproMissing {
     /// Id of the claim.
     pub claim: String,
-    /// Which of its figures; empty when it has but one.
+    /// Field of a claim with several figures; empty when it has but one.
     pub field: String,
-    /// Why not.
+    /// Reason why nothing judges it.
     pub reason: String,
 }
 
 /// A platform or a device used alone: what its numbers rest on. Those of the sheets inside count as its own.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproPlatform {
-    /// As in `sim:NAME`.
+    /// Name of the platform, as in `sim:NAME`.
     pub name: String,
-    /// In words.
+    /// Title in a few words.
     pub title: String,
     /// It has a host; false for a device alone.
     pub platform: bool,
@@ -72,7 +72,7 @@ pub struct ReproPlatform {
     pub claims_input: u32,
     /// Those that a number of it was fitted to.
     pub claims_fitted: u32,
-    /// Predictions.
+    /// Number of claims that are predictions.
     pub claims_predicted: u32,
     /// The others: derived, aims of our own, what cannot fail, and what assumed numbers decide.
     #[serde(default)]
@@ -93,7 +93,7 @@ pub struct ReproFitted {
     pub judged: bool,
 }
 
-/// What a figure that came out rests on.
+/// Basis that a figure which came out rests on.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
 )]
@@ -128,7 +128,7 @@ impl ReproBasis {
         ReproBasis::Predicted,
     ];
 
-    /// In a word or two.
+    /// Name in a word or two.
     pub fn word(self) -> &'static str {
         match self {
             ReproBasis::Predicted => "predicted",
@@ -142,26 +142,26 @@ impl ReproBasis {
     }
 }
 
-/// One experiment.
+/// Result of one experiment.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Reproduced {
-    /// By which it is asked for.
+    /// Id by which it is asked for.
     pub id: String,
-    /// In words.
+    /// Title in a few words.
     pub title: String,
-    /// Who published it, when, where in the text.
+    /// Publication, its date, and the place in its text.
     pub source: String,
-    /// What was measured there: device, job, time.
+    /// Device, job and time that were measured there.
     pub measured: String,
-    /// What is simulated here, and in what it differs.
+    /// Simulation here, and in what it differs.
     pub simulated: String,
-    /// What was run.
+    /// Curves that were run.
     pub curves: Vec<ReproCurve>,
-    /// What is drawn.
+    /// Plots that are drawn.
     pub plots: Vec<ReproPlot>,
-    /// What was claimed, and what came of it.
+    /// Verdicts on the claims.
     pub verdicts: Vec<ReproVerdict>,
-    /// What a simulation had said of what ran in the lab.
+    /// Figures that a simulation had predicted of what ran in the lab.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub predicted: Vec<ReproPredicted>,
 }
@@ -173,95 +173,95 @@ pub struct ReproPredicted {
     pub curve: String,
     /// The value of what is varied.
     pub at: String,
-    /// In words, with its unit.
+    /// Name of the figure, with its unit.
     pub figure: String,
-    /// In the lab.
+    /// Value that ran in the lab.
     pub ran: f64,
-    /// By the simulation.
+    /// Value that the simulation predicted.
     pub predicted: f64,
 }
 
 /// Runs that belong together.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproCurve {
-    /// In words.
+    /// Name of the curve in words.
     pub name: String,
     /// The simulated device.
     pub device: String,
-    /// What is varied from point to point; empty when nothing is.
+    /// Key that is varied from point to point; empty when nothing is.
     pub varied: String,
-    /// In the order of what is varied.
+    /// Points in the order of what is varied.
     pub points: Vec<ReproPoint>,
 }
 
-/// One run.
+/// Result of one run.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproPoint {
     /// The value of what is varied, as typed.
     pub at: String,
     /// Runs this point alone.
     pub command: String,
-    /// Of the last job, which is the one that was measured; `None` when it failed or was not run.
+    /// Outcome of the last job, which is the one that was measured; `None` when it failed or was not run.
     pub outcome: Option<Outcome>,
-    /// What was counted, of an experiment of the lab; `None` when it failed or was not counted.
+    /// Cost that was counted, of an experiment of the lab; `None` when it failed or was not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<IoCost>,
-    /// Why it failed.
+    /// Error that ended it.
     pub error: Option<String>,
 }
 
-/// A figure.
+/// Plot of some curves.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproPlot {
-    /// What it shows.
+    /// Heading that says what the plot shows.
     pub heading: String,
-    /// What the horizontal axis counts: a varied key, or `time` in seconds.
+    /// Quantity of the horizontal axis: a varied key, or `time` in seconds.
     pub over: String,
-    /// What the vertical axis counts, with its unit.
+    /// Quantity of the vertical axis, with its unit.
     pub figure: String,
-    /// The curves.
+    /// Curves of the plot.
     pub lines: Vec<ReproLine>,
 }
 
 /// A curve of a figure.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproLine {
-    /// In words.
+    /// Name of the curve in words.
     pub name: String,
     /// `(x, y)` in order of x.
     pub points: Vec<(f64, f64)>,
 }
 
-/// What was claimed against what came of it.
+/// Verdict on a claim against what came of it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproVerdict {
     /// Id of the claim.
     pub claim: String,
-    /// Which of its figures; empty when it has but one.
+    /// Field of a claim with several figures; empty when it has but one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub field: String,
-    /// Which of several readings of the document this is; empty when there is but one. One that holds is enough.
+    /// Reading of the document, where there are several; empty when there is but one. One that holds is enough.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reading: String,
     /// The claim in words.
     pub says: String,
-    /// How it is put to the test, in words.
+    /// Test that the claim is put to, in words.
     pub test: String,
     /// The published figure; `-` for a shape.
     pub claimed: String,
-    /// Ours.
+    /// Figure found here, with its unit.
     pub ours: String,
     /// Ours over the published figure, less 1, where both are numbers.
     pub difference: Option<f64>,
-    /// Whether it holds here; `None` when that could not be told.
+    /// True when it holds here; `None` when that could not be told.
     pub holds: Option<bool>,
-    /// What of the device was fitted to this claim, or is this claim, or why else agreement proves nothing; empty for a
-    /// prediction.
+    /// Numbers of the device that were fitted to this claim, or are it, or other reasons why agreement proves
+    /// nothing; empty for a prediction.
     pub fitted: Vec<String>,
-    /// What agreement rests on.
+    /// Basis that agreement rests on.
     #[serde(default)]
     pub basis: ReproBasis,
-    /// Why it does not hold, or why it has several readings; empty when nobody knows, or nobody need ask.
+    /// Reason why it does not hold, or has several readings; empty when nobody knows, or nobody need ask.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
 }
@@ -272,7 +272,7 @@ impl Reproduced {
         self.curves.iter().any(|curve| curve.device.starts_with("lab:"))
     }
 
-    /// How its figures came to be, in a word.
+    /// Origin of its figures, in a word.
     pub fn how(&self) -> &'static str {
         let points = || self.curves.iter().flat_map(|curve| &curve.points);
         match self.is_counted() {
@@ -293,7 +293,7 @@ impl Reproduced {
 }
 
 impl Repro {
-    /// How all of it came to be, in a word; none when it is of several kinds.
+    /// Origin of all figures, in a word; none when it is of several kinds.
     pub fn how(&self) -> Option<&'static str> {
         let first = self.experiments.first()?.how();
         self.experiments.iter().all(|one| one.how() == first).then_some(first)
@@ -324,7 +324,7 @@ impl Repro {
     }
 }
 
-/// How many published figures came out, and on what they rest.
+/// Number of published figures that came out, and on what they rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReproTally {
     /// Figures that were judged.
@@ -335,14 +335,14 @@ pub struct ReproTally {
     pub off: usize,
     /// Those of which that could not be told.
     pub unknown: usize,
-    /// In the order of [`ReproBasis::ALL`]: those that rest on it, and those of them that hold.
+    /// Figures by basis, in the order of [`ReproBasis::ALL`]: those that rest on it, and those of them that hold.
     pub by_basis: [[usize; 2]; 7],
     /// Figures that nothing judges.
     pub missing: usize,
 }
 
 impl Repro {
-    /// Of a document, or of all.
+    /// Tally of a document, or of all.
     pub fn tally(&self, document: Option<&str>) -> ReproTally {
         let mut tally = ReproTally::default();
         let own = |id: &str| self.documents.iter().any(|known| known.own && known.id == id);
@@ -378,11 +378,11 @@ impl Repro {
 pub struct JudgedClaim<'a> {
     /// Id of the claim.
     pub claim: &'a str,
-    /// Which of its figures.
+    /// Field of the claim.
     pub field: &'a str,
-    /// Whether every verdict on it holds, of several readings one; `None` when that could not be told.
+    /// True when every verdict on it holds, of several readings one; `None` when that could not be told.
     pub holds: Option<bool>,
-    /// Of its verdicts, what proves least: an input if any is, else fitted if any is, and so on.
+    /// Basis of the verdict that proves least: an input if any is, else fitted if any is, and so on.
     pub basis: ReproBasis,
     /// All of them.
     pub verdicts: Vec<&'a ReproVerdict>,

@@ -12,19 +12,19 @@ pub struct Served {
     pub schema: u32,
     /// Version of iostack that made it.
     pub iostack: String,
-    /// When it began.
+    /// Start of serving, milliseconds since 1970 UTC.
     pub started_unix_ms: u64,
-    /// How long it was there.
+    /// Time that the drive was served.
     pub elapsed: Nanos,
-    /// On which machine.
+    /// Machine that served it.
     pub machine: Machine,
     /// The drive and the layers over it, as typed.
     pub drive: String,
     /// `fuse`, `fuse and loop`, `nbd`.
     pub route: String,
-    /// Where programs found it.
+    /// Place at which programs found it.
     pub place: String,
-    /// Bytes.
+    /// Bytes of the drive.
     pub capacity: Bytes,
     /// Decides whatever chance does in the drive.
     pub seed: u64,
@@ -32,7 +32,7 @@ pub struct Served {
     pub lead: Nanos,
     /// Reads, writes, trims and flushes.
     pub served: Vec<ServedKind>,
-    /// How much later than asked answers left, of all kinds. Beyond it a program waits for the route.
+    /// Delay of all answers beyond the time asked for. Beyond it a program waits for the route.
     pub late: Bins,
     /// Answered with an error.
     pub failed: u64,
@@ -40,11 +40,11 @@ pub struct Served {
     pub lost: u64,
     /// Power cuts, in their order.
     pub cuts: Vec<ServedCut>,
-    /// What flash management did; one a drive that has some.
+    /// Work of flash management; one for each drive that has some.
     pub flash: Vec<FlashUse>,
     /// Each kind of resource.
     pub resources: Vec<ResourceUse>,
-    /// What else is worth knowing.
+    /// Notes for the reader, in whole sentences.
     pub notes: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ pub struct Served {
 pub struct ServedKind {
     /// `read`, `write`, `trim`, `flush`.
     pub name: String,
-    /// Answered.
+    /// Number of requests answered.
     pub ios: u64,
     /// Bytes of them.
     pub bytes: Bytes,
@@ -75,7 +75,7 @@ pub struct ServedCut {
 /// Kinds of I/Os of a served drive: reads, writes, trims, flushes.
 pub const SERVED_KINDS: usize = 4;
 
-/// What was asked of a served drive so far, before it stands in [`Served`].
+/// State of a served drive so far, before it stands in [`Served`].
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// I/Os: reads, writes, trims, flushes.
@@ -84,20 +84,20 @@ pub struct Seen {
     pub bytes: [u64; SERVED_KINDS],
     /// Latency that the model and the layers asked for, as the program was to see it.
     pub asked: [Bins; SERVED_KINDS],
-    /// How much later than asked answers left.
+    /// Delay of answers beyond the time asked for.
     pub late: Bins,
     /// Answered with an error.
     pub failed: u64,
     /// Never answered, as a layer wanted.
     pub lost: u64,
-    /// What flash management did.
+    /// Work of flash management.
     pub flash: Vec<FlashUse>,
     /// Each kind of resource.
     pub resources: Vec<ResourceUse>,
 }
 
 impl Seen {
-    /// Into the answer.
+    /// Fills in the answer.
     pub fn put_into(self, served: &mut Served) {
         let names = ["read", "write", "trim", "flush"];
         let kinds = names.iter().zip(self.ios).zip(self.bytes).zip(self.asked);

@@ -13,7 +13,7 @@ pub struct Sweep {
     pub iostack: String,
     /// The device, or several with commas, as typed.
     pub device: String,
-    /// What was varied; the points are the product, in the order of the axes.
+    /// Axes that were varied; the points are their product, in this order.
     pub axes: Vec<SweepAxis>,
     /// Every point that was asked for.
     pub points: Vec<SweepPoint>,
@@ -35,7 +35,7 @@ impl SweepAxis {
     pub const DEVICE: &str = "device";
 }
 
-/// One run.
+/// Result of one run.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct SweepPoint {
     /// The value of each axis.
@@ -44,7 +44,7 @@ pub struct SweepPoint {
     pub command: String,
     /// One per report group; empty when it failed or was not run.
     pub outcomes: Vec<Outcome>,
-    /// Why it failed; `None` when it did not.
+    /// Error that ended the run; `None` when it did not fail.
     pub error: Option<String>,
 }
 

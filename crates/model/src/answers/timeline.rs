@@ -13,16 +13,16 @@ pub struct TimelineSpan {
     pub request: u64,
     /// `read`, `write`, `trim` or `flush`.
     pub direction: String,
-    /// Where the request begins on the device, in bytes.
+    /// First byte of the request on the device.
     pub offset: u64,
     /// Its length in bytes.
     pub length: u32,
-    /// Where it was: the name of a part of the device, such as `die 3`, or of the stage where no part is known.
+    /// Name of a part of the device, such as `die 3`, or of the stage where no part is known.
     pub part: String,
-    /// What happened in it.
+    /// Stage that the request was in.
     pub stage: Stage,
     /// Begin, in virtual time.
     pub begin: Nanos,
-    /// End.
+    /// End of the span, since the start of the request.
     pub end: Nanos,
 }

@@ -13,13 +13,13 @@ pub struct WhatIf {
     pub iostack: String,
     /// The target, as typed behind `sim:`.
     pub device: String,
-    /// What it is, in a few words.
+    /// Title in a few words.
     pub title: String,
     /// The improvement it stands for, when it is one of those with a name.
     pub named: Option<WhatIfNamed>,
     /// Seed of every run.
     pub seed: u64,
-    /// As it is, then after each change.
+    /// State as it is, then after each change.
     pub steps: Vec<WhatIfStep>,
     /// It was cut short.
     pub interrupted: bool,
@@ -28,13 +28,13 @@ pub struct WhatIf {
 /// An improvement that a document calls for.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct WhatIfNamed {
-    /// `interrupt-grouping`
+    /// Name of the change, like `interrupt-grouping`.
     pub id: String,
-    /// What is done, in a few words.
+    /// Title of the change, in a few words.
     pub title: String,
     /// The document that calls for it, and the place.
     pub source: String,
-    /// What to know when reading the result.
+    /// Note for the reader of the result.
     pub note: String,
 }
 
@@ -43,7 +43,7 @@ pub struct WhatIfNamed {
 pub struct WhatIfStep {
     /// `before`, or the changes as typed.
     pub name: String,
-    /// What differs from the step before; nothing in the first.
+    /// Numbers that differ from the step before; none in the first.
     pub changes: Vec<WhatIfChange>,
     /// Runs it alone.
     pub command: String,
@@ -51,27 +51,27 @@ pub struct WhatIfStep {
     pub figures: Option<WhatIfFigures>,
     /// The last group of jobs, which is the one that is compared.
     pub outcome: Option<Outcome>,
-    /// Why it failed.
+    /// Error that ended the step.
     pub error: Option<String>,
 }
 
 /// A number, or an option of the job, before and after.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct WhatIfChange {
-    /// `platform.adapter.adapter.command`, `queue_depth`.
+    /// Key of the number, like `platform.adapter.adapter.command` or `queue_depth`.
     pub key: String,
-    /// As it is written; empty where it was not said.
+    /// Old value as it is written; empty where it was not said.
     pub old: String,
-    /// As it is written.
+    /// New value as it is written.
     pub new: String,
-    /// What it means.
+    /// Meaning of the number.
     pub meaning: String,
 }
 
-/// What is compared.
+/// Figures that are compared.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct WhatIfFigures {
-    /// I/Os.
+    /// Number of I/Os that the figures rest on.
     pub ios: u64,
     /// I/Os per second, all directions.
     pub iops: f64,

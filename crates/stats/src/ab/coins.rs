@@ -5,7 +5,7 @@ use crate::random::Random;
 /// Probability that equal sides are said to differ, in any figure, at any look.
 pub(super) const ALPHA: f64 = 0.05;
 
-/// Of it, what may have been spent when `share` of the blocks are there (Lan and `DeMets` 1983).
+/// Part of ALPHA that may have been spent when `share` of the blocks are there (Lan and `DeMets` 1983).
 pub(super) fn spent(share: f64) -> f64 {
     ALPHA * (1.0 + (std::f64::consts::E - 1.0) * share.clamp(0.0, 1.0)).ln()
 }

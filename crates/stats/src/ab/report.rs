@@ -9,7 +9,7 @@ use crate::{Judgement, Unit};
 /// Everything `iostack ab` found.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbReport {
-    /// [`iostack_model::SCHEMA`].
+    /// Version of the file's form, [`iostack_model::SCHEMA`].
     #[serde(deserialize_with = "iostack_model::schema")]
     pub schema: u32,
     /// Version of iostack that wrote it.
@@ -18,11 +18,11 @@ pub struct AbReport {
     pub started_unix_ms: u64,
     /// Wall time of the turns; 0 in virtual time.
     pub elapsed: Nanos,
-    /// On which machine; empty for a simulation.
+    /// Machine that ran both; empty for a simulation.
     pub machine: Machine,
-    /// The two.
+    /// The two sides, A first.
     pub arms: [AbArm; 2],
-    /// What was decided before the first run.
+    /// Decisions made before the first run.
     pub design: AbDesign,
     /// Does one do better?
     pub answer: AbAnswer,
@@ -30,9 +30,9 @@ pub struct AbReport {
     pub rows: Vec<AbRow>,
     /// All runs, so that everything above can be made anew. Figures are in the order of `design.figures`.
     pub blocks: Vec<AbBlock>,
-    /// Why to doubt it.
+    /// Reasons to doubt the figures.
     pub doubts: Vec<AbDoubt>,
-    /// What to know when reading it, in whole sentences.
+    /// Notes for the reader, in whole sentences.
     pub notes: Vec<String>,
     /// Ctrl-C ended it early.
     pub interrupted: bool,
@@ -53,9 +53,9 @@ impl AbReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AbSide {
-    /// The first.
+    /// The first side.
     A,
-    /// The second.
+    /// The second side.
     B,
 }
 
@@ -78,23 +78,23 @@ impl AbSide {
     }
 }
 
-/// What one side is.
+/// Description of one side.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbArm {
     /// Its jobs' names, and what sets it apart, as typed.
     pub name: String,
-    /// What answers.
+    /// Name of the target that answered.
     pub target: TargetName,
     /// The storage behind it; empty for a simulation.
     pub storage: Storage,
-    /// What was asked in each run.
+    /// Jobs of each run.
     pub jobs: Vec<Job>,
-    /// What it was simulated by, if it was.
+    /// Simulation that answered, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<String>,
 }
 
-/// What was decided before the first run.
+/// Decisions made before the first run.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbDesign {
     /// Gives the order of every block and the seed of every run.
@@ -113,12 +113,12 @@ pub struct AbDesign {
     pub figures: Vec<AbFigure>,
 }
 
-/// A figure.
+/// One figure that is compared.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbFigure {
     /// `IOPS`, `p99 latency`, ...
     pub name: String,
-    /// What it is counted in.
+    /// Unit that it is counted in.
     pub unit: Unit,
     /// More of it is better.
     pub higher_is_better: bool,
@@ -127,13 +127,13 @@ pub struct AbFigure {
 /// Four runs, two of each side.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbBlock {
-    /// Which side ran when.
+    /// Order of the sides.
     pub order: [AbSide; 4],
     /// The runs, in that order.
     pub runs: [AbRun; 4],
 }
 
-/// One run.
+/// Figures of one run.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbRun {
     /// Its job's seed.
@@ -147,18 +147,18 @@ pub struct AbRun {
 /// One figure of both sides.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbRow {
-    /// Which.
+    /// Figure of the row.
     pub figure: AbFigure,
     /// Median of A's runs.
     pub a: f64,
     /// Median of B's runs.
     pub b: f64,
-    /// From A to B, percent. The ends hold for all figures and all looks together, with 95 %; `samples` counts blocks and is
-    /// 0 where there are too few for ends.
+    /// Change from A to B, percent. The ends hold for all figures and all looks together, with 95 %; `samples` counts
+    /// blocks and is 0 where there are too few for ends.
     pub change_percent: Interval,
-    /// How far two runs of the same side in the same block lie apart, percent: one standard deviation of a run.
+    /// Distance of two runs of the same side in the same block, percent: one standard deviation of a run.
     pub noise_percent: f64,
-    /// What it means for B.
+    /// Meaning of the change for B.
     pub verdict: Judgement,
 }
 
@@ -168,12 +168,12 @@ pub struct AbRow {
 pub enum AbAnswer {
     /// Yes, in the primary figure.
     Better {
-        /// Which.
+        /// Side that is better.
         side: AbSide,
         /// The primary figure of this side against the other one's, percent.
         by_percent: Interval,
     },
-    /// If there is a difference, it is small.
+    /// The difference is small, if there is one.
     NoneLarger {
         /// It is not larger than this, percent.
         percent: f64,
@@ -189,7 +189,7 @@ pub enum AbAnswer {
 /// A doubt, and of how many runs.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbDoubt {
-    /// As the first of these runs said it.
+    /// Caveat as the first of these runs said it.
     pub caveat: Caveat,
     /// Runs of A and of B that said it.
     pub runs: [u32; 2],

@@ -14,7 +14,7 @@ const BLOCKS: u32 = 24;
 /// Fewer than the real ones: as exact, and only a little less often sure.
 const COINS: usize = 199;
 
-/// What a machine does to the runs, as logarithms.
+/// A machine's influence on the runs, as logarithms.
 struct World {
     name: &'static str,
     /// Run to run, independent.
@@ -25,7 +25,7 @@ struct World {
     neighbour: f64,
     /// One run of thirty takes ten times its noise and more: without a variance.
     stalls: bool,
-    /// From run to run.
+    /// Change from run to run.
     slope: f64,
     /// Every fourth run, and the one after it.
     rhythm: f64,
@@ -50,7 +50,7 @@ const WORLDS: [World; 5] = [
 ];
 
 impl World {
-    /// What happens to each of so many runs.
+    /// Influence on each of so many runs.
     fn lived(&self, samples: &mut Samples, runs: usize) -> Vec<f64> {
         let (spread, memory) = self.drift;
         let drift = samples.series(runs, 1.0, spread, memory);

@@ -55,8 +55,8 @@ impl AbTest {
         AbTest { figures, difference_percent, coins: Coins::new(seed, others) }
     }
 
-    /// What the blocks so far say, when they are `share` of what was planned. Later looks see the same blocks and more.
-    /// Figures that a run lacks are left out.
+    /// Rows and answer of the blocks so far, which are `share` of what was planned. Later looks see the same blocks
+    /// and more. Figures that a run lacks are left out.
     pub fn look(&mut self, blocks: &[AbBlock], share: f64) -> (Vec<AbRow>, AbAnswer) {
         let columns: Vec<(&AbFigure, Vec<[f64; 4]>)> = self
             .figures
@@ -125,7 +125,7 @@ fn logarithms(values: &[f64; 4]) -> [f64; 4] {
     values.map(|value| value.max(NOTHING).ln())
 }
 
-/// From A to B within a block, as the logarithm of the ratio.
+/// Change from A to B within a block, as the logarithm of the ratio.
 fn change(values: &[f64; 4]) -> f64 {
     let [a, a2, b, b2] = logarithms(values);
     (b + b2 - a - a2) / 2.0

@@ -47,7 +47,6 @@ impl Plan {
     pub(crate) fn asked(&self, direction: Direction, request: u64, stamped: bool, seed: u64) -> MergeAsked {
         MergeAsked {
             cells: self.cells.clone(),
-            policies: POLICIES.map(str::to_owned).to_vec(),
             rounds: self.rounds,
             slice: self.slice,
             overhead: OVERHEAD,

@@ -18,12 +18,12 @@ use super::{JobFile, JobFileError, ParseContext, Parser, Problem, lexer, others,
 use crate::options::option::suggest;
 use crate::options::value::{ValueError, bad, refused};
 
-/// What a command line asks: jobs, and something of fio itself.
+/// Command line of fio: jobs, and options of fio itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FioCommand {
     /// Those of the command line, then those of the files.
     pub file: JobFile,
-    /// Of fio itself.
+    /// Options of fio itself.
     pub asked: FioAsked,
 }
 
@@ -67,7 +67,7 @@ pub fn parse_fio_command(
     Ok(FioCommand { file: parser.file(drafts, nothing)?, asked })
 }
 
-/// Where a problem stands when it stands in no file.
+/// Name of the place of a problem that stands in no file.
 const COMMAND_LINE: &str = "command line";
 
 /// A command line that is being read.
@@ -156,7 +156,7 @@ fn whole_name(typed: &str) -> &str {
     if let [one] = begun[..] { one } else { typed }
 }
 
-/// Whether an option without `=` takes the next word.
+/// Says how an option without `=` gets its value.
 fn takes(name: &str) -> Takes {
     let own = OWN.iter().map(|own| (own.name, own.takes));
     let all = own.chain(REFUSED.iter().map(|(name, takes, _)| (*name, *takes)));

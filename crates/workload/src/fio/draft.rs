@@ -72,7 +72,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// On top of `job`, which keeps what is not said.
+    /// Makes a draft on top of `job`, which keeps what is not said.
     pub(super) fn new(job: Job) -> Draft {
         let goal = job.until_steady;
         let (window, after) = goal.map_or((Nanos(0), Nanos(0)), |goal| (goal.window, goal.after));
@@ -87,7 +87,7 @@ impl Draft {
         Draft { job, kb_base: 1024, exit_what: Ends::Beside, ..draft }
     }
 
-    /// What fio does when a section says nothing: sequential reads of 4 KiB through the page cache.
+    /// The job of a section that says nothing: as in fio, sequential reads of 4 KiB through the page cache.
     pub(super) fn fio_default() -> Draft {
         let beforehand = Beforehand { advice: Some(Advice::ByAccess), ..Beforehand::default() };
         let job = Job { access: Access::Sequential, direct: false, beforehand, ..Job::default() };
@@ -133,7 +133,7 @@ impl Draft {
         Ok(())
     }
 
-    /// As in fio, what repeats may compress as well.
+    /// Puts together what repeats and what compresses, which may be both, as in fio.
     fn finish_data(&mut self) {
         let mut repeated = self.repeated;
         match self.job.data {
@@ -212,7 +212,7 @@ impl Draft {
         Ok(())
     }
 
-    /// As in fio: as many are read back as were written, unless said otherwise.
+    /// The backlog of a verifying job. As in fio, as many are read back as were written, unless said otherwise.
     fn backlog(&self, kept: Option<Backlog>) -> Option<Backlog> {
         let writes = self.verify_backlog.unwrap_or(kept.map_or(0, |kept| kept.writes));
         let same = self.verify_backlog.is_none();
@@ -221,7 +221,7 @@ impl Draft {
         (writes > 0).then_some(Backlog { writes, reads })
     }
 
-    /// As in fio: without a percentage, or without a backlog, nothing is trimmed.
+    /// The trims of a verifying job. As in fio, nothing is trimmed without a percentage, or without a backlog.
     fn trims(&self, kept: Option<Trims>) -> Option<Trims> {
         let kept = kept.unwrap_or(Trims { percent: 0, writes: 0, blocks: 0, read_zeroes: true });
         let writes = self.trims.writes.unwrap_or(kept.writes);
@@ -314,7 +314,8 @@ impl Draft {
         Ok(())
     }
 
-    /// As fio does: batches are never larger than what may be in flight, and no more is submitted before `low_water`.
+    /// Bounds the batches as fio does: they are never larger than what may be in flight, and no more is submitted
+    /// before `low_water`.
     pub(super) fn finish_depth(&mut self) {
         let Job { queue_depth: depth, batch, .. } = &mut self.job;
         batch.submit = batch.submit.min(*depth);

@@ -24,7 +24,6 @@ pub(super) struct Typed {
     pub(super) place: Place,
 }
 
-/// Where it was typed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) path: PathBuf,
@@ -43,7 +42,6 @@ const INCLUDE_DEPTH: u32 = 16;
 /// Includes multiply; no honest file comes near this many lines in all.
 const MOST_LINES: usize = 100_000;
 
-/// What is said of a line that no text was read from.
 const NO_TEXT: &str = "not UTF-8; convert the file, as by `iconv --from-code=latin1 --to-code=utf-8`";
 
 struct Lexer<'a> {

@@ -43,7 +43,7 @@ use draft::Draft;
 use lexer::{Section, Typed};
 pub use own::{FioAsked, FioFormat, FioInstead, fio_command_options, fio_refused_switches};
 
-/// What parsing needs from the world, so that it does not touch it.
+/// World that parsing needs, so that it does not touch it.
 pub struct ParseContext<'a> {
     /// Value of an environment variable.
     pub env: &'a dyn Fn(&str) -> Option<String>,
@@ -55,12 +55,12 @@ pub struct ParseContext<'a> {
     pub cpus: u32,
 }
 
-/// What a job file asks.
+/// Jobs of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobFile {
     /// The jobs, in order.
     pub jobs: Vec<Job>,
-    /// What was left out because of [`ParseContext::lenient`].
+    /// Options that were left out because of [`ParseContext::lenient`].
     pub skipped: Vec<Skipped>,
 }
 
@@ -71,11 +71,11 @@ pub struct Skipped {
     pub path: PathBuf,
     /// Line, from 1.
     pub line: u32,
-    /// As typed.
+    /// Name of the option as it was typed.
     pub option: String,
-    /// As typed.
+    /// Value as it was typed.
     pub value: String,
-    /// Why it is not done.
+    /// Reason why it is not done.
     pub why: String,
 }
 
@@ -96,7 +96,7 @@ pub struct Problem {
     pub path: PathBuf,
     /// Line, from 1; 0 for the file as a whole.
     pub line: u32,
-    /// What was typed, what is wrong, what to do.
+    /// Text that was typed, what is wrong, what to do.
     pub what: String,
 }
 
@@ -113,7 +113,7 @@ impl fmt::Display for Problem {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", lines(.problems))]
 pub struct JobFileError {
-    /// In order of file and line; never empty.
+    /// Problems in order of file and line; never empty.
     pub problems: Vec<Problem>,
 }
 
@@ -287,12 +287,10 @@ fn set(draft: &mut Draft, name: &str, value: Option<&str>) -> Result<(), OptionE
             _ => (row.set)(draft, typed),
         }
     } else if let Some(other) = others::find(name) {
-        match other.status_of(typed) {
+        match other.status_of_value(typed) {
             Status::Refused(why) => refused(why),
             Status::Supported | Status::Harmless(_) => Ok(()),
         }
-    } else if let Some(why) = others::of_an_engine(name) {
-        refused(why)
     } else {
         let suggestion = suggest(name, names());
         return Err(OptionError::Unknown { name: name.to_owned(), suggestion });
@@ -302,7 +300,7 @@ fn set(draft: &mut Draft, name: &str, value: Option<&str>) -> Result<(), OptionE
 
 /// True for every option of fio, whatever becomes of it.
 pub(crate) fn knows(name: &str) -> bool {
-    table::find(name).is_some() || others::find(name).is_some() || others::of_an_engine(name).is_some()
+    table::find(name).is_some() || others::find(name).is_some()
 }
 
 /// Every name of every option of fio.
@@ -334,13 +332,5 @@ pub(crate) fn set_one(job: &mut Job, name: &str, value: &str) -> Set {
 
 /// fio's options, for the manual.
 pub(crate) fn reference() -> impl Iterator<Item = OptionDoc> {
-    let supported = table::rows().map(|row| OptionDoc {
-        name: row.name,
-        aliases: row.aliases,
-        dialect: Dialect::Fio,
-        meaning: row.meaning,
-        status: Status::Supported,
-        example: row.example,
-    });
-    supported.chain(others::reference())
+    table::rows().map(|row| row.doc(Dialect::Fio)).chain(others::reference())
 }

@@ -4,22 +4,21 @@ use std::path::PathBuf;
 
 use iostack_model::Nanos;
 
-use super::set::SECOND;
-use super::units::time;
-use crate::options::value::{Set, bad, whole};
+use super::units::seconds;
+use crate::options::value::{Set, ValueError, assign, bad, one_of, put, switch, whole};
 
-/// What a command line asks of fio itself, not of a job.
+/// Options of a command line for fio itself, not for a job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FioAsked {
-    /// What is printed, in this order; normal, where nothing was asked.
+    /// Formats that are printed, in this order; normal, where nothing was asked.
     pub formats: Vec<FioFormat>,
-    /// The version of terse lines; 3, where nothing was asked.
+    /// Version of terse lines; 3, where nothing was asked.
     pub terse_version: Option<u8>,
-    /// Where to, instead of stdout.
+    /// File for the report, instead of stdout.
     pub output: Option<PathBuf>,
-    /// Run only these.
+    /// Sections to run; all where empty.
     pub sections: Vec<String>,
-    /// Instead of a run.
+    /// Answer instead of a run.
     pub instead: Option<FioInstead>,
     /// Refuse jobs that write.
     pub readonly: bool,
@@ -27,54 +26,54 @@ pub struct FioAsked {
     pub quiet: bool,
     /// Progress in fio's form on stdout, wherever that goes.
     pub shows_always: bool,
-    /// What answers; not fio's.
+    /// Target of the run; not an option of fio.
     pub on: Option<String>,
-    /// What exists may be overwritten; not fio's.
+    /// Existing data may be overwritten; not an option of fio.
     pub destroy_data: bool,
-    /// A report as a page; not fio's.
+    /// File for a report as a page; not an option of fio.
     pub html: Option<PathBuf>,
-    /// What is asked and not reported, each in a line.
+    /// Notes on what is asked and not reported, a line each.
     pub unreported: Vec<&'static str>,
-    /// Print the report this often while it runs, too.
+    /// Time between two reports while it runs.
     pub status_every: Option<Nanos>,
     pub(super) files: Vec<PathBuf>,
 }
 
-/// `--output-format`.
+/// Format of the report (`--output-format`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FioFormat {
-    /// For people.
+    /// Text for people.
     Normal,
-    /// One line a job.
+    /// One line for each job.
     Terse,
-    /// The report.
+    /// Report in JSON.
     Json,
-    /// With histograms.
+    /// Report in JSON with histograms.
     JsonPlus,
 }
 
-/// What is answered instead of a run.
+/// Answer instead of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FioInstead {
-    /// `--help`
+    /// Page of help (`--help`).
     Help,
-    /// `--version`
+    /// Version of fio and of iostack (`--version`).
     Version,
-    /// `--cmdhelp`, of an option, or of all.
+    /// Help on an option, or on all (`--cmdhelp`).
     OptionHelp(String),
-    /// `--enghelp`
+    /// List of engines (`--enghelp`).
     Engines,
-    /// `--parse-only`
+    /// Check of the jobs (`--parse-only`).
     Parse,
-    /// `--showcmd`
+    /// Jobs as a command line (`--showcmd`).
     Show,
 }
 
-/// How an option of fio itself gets its value.
+/// Place of an option's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
     Nothing,
-    /// Only behind `=`.
+    /// A value only behind `=`.
     Maybe,
     Value,
 }
@@ -96,7 +95,7 @@ const fn own(
     Own { name, takes, meaning, set }
 }
 
-/// More often, threads would do little but tell.
+/// Shortest time between reports: more often, threads would do little but tell.
 const STATUS_LEAST: Nanos = Nanos::millis(10);
 
 const NOTHING: fn(&mut FioAsked, &str) -> Set = |_, _| Ok(());
@@ -104,12 +103,16 @@ const NOTHING: fn(&mut FioAsked, &str) -> Set = |_, _| Ok(());
 /// Options of fio itself, and three of ours.
 pub(super) const OWN: &[Own] = &[
     own("output", Takes::Value, "Write the report to a new file", |asked, text| {
-        asked.output = Some(PathBuf::from(text));
-        Ok(())
+        assign(&mut asked.output, Ok(PathBuf::from(text)))
     }),
-    own("output-format", Takes::Value, "normal, terse, json, json+; several by commas", set_formats),
+    own(
+        "output-format",
+        Takes::Value,
+        "normal, terse, json, json+; several by commas",
+        put!(formats, formats),
+    ),
     own("minimal", Takes::Nothing, "The same as --output-format=terse", |asked, _| {
-        set_formats(asked, "terse")
+        assign(&mut asked.formats, Ok([FioFormat::Terse]))
     }),
     own("append-terse", Takes::Nothing, "Print the terse lines too", |asked, _| {
         if asked.formats.is_empty() {
@@ -119,16 +122,16 @@ pub(super) const OWN: &[Own] = &[
         Ok(())
     }),
     own("terse-version", Takes::Value, "Version of the terse lines: 2, 3, 4, 5", |asked, text| {
-        asked.terse_version = Some(whole(text, 2, 5)? as u8);
-        Ok(())
+        assign(&mut asked.terse_version, whole(text, 2, 5).map(|version| version as u8))
     }),
     own("section", Takes::Value, "Run only this section; may be repeated", |asked, text| {
         asked.sections.push(text.to_owned());
         Ok(())
     }),
     own("eta", Takes::Value, "Show progress: auto, always, never", |asked, text| {
-        (asked.quiet, asked.shows_always) = (text != "auto", text == "always");
-        if matches!(text, "auto" | "always" | "never") { Ok(()) } else { bad("give auto, always or never") }
+        let words = [("auto", (false, false)), ("always", (true, true)), ("never", (true, false))];
+        (asked.quiet, asked.shows_always) = one_of(text, &words)?;
+        Ok(())
     }),
     own("eta-newline", Takes::Value, "Changes nothing: progress is one line", NOTHING),
     own("eta-interval", Takes::Value, "Changes nothing: progress is shown as it comes", NOTHING),
@@ -137,66 +140,49 @@ pub(super) const OWN: &[Own] = &[
         Takes::Value,
         "Print the report so far this often, too; a bare number is seconds",
         |asked, text| {
-            let every = time(text, SECOND)?;
+            let every = seconds(text)?;
             if every < STATUS_LEAST {
                 return bad("give 10ms or more");
             }
-            asked.status_every = Some(every);
-            Ok(())
+            assign(&mut asked.status_every, Ok(every))
         },
     ),
     own("parse-only", Takes::Nothing, "Only look whether the jobs can be read", |asked, _| {
-        asked.instead = Some(FioInstead::Parse);
-        Ok(())
+        assign(&mut asked.instead, Ok(FioInstead::Parse))
     }),
     own("showcmd", Takes::Nothing, "Print the jobs as a command line", |asked, _| {
-        asked.instead = Some(FioInstead::Show);
-        Ok(())
+        assign(&mut asked.instead, Ok(FioInstead::Show))
     }),
-    own("readonly", Takes::Nothing, "Refuse jobs that write or trim", |asked, _| {
-        asked.readonly = true;
-        Ok(())
-    }),
+    own("readonly", Takes::Nothing, "Refuse jobs that write or trim", put!(readonly, switch)),
     own("warnings-fatal", Takes::Nothing, "Changes nothing: what cannot be done is an error", NOTHING),
     own("version", Takes::Nothing, "Whose forms these are, and which iostack", |asked, _| {
-        asked.instead = Some(FioInstead::Version);
-        Ok(())
+        assign(&mut asked.instead, Ok(FioInstead::Version))
     }),
-    own("help", Takes::Nothing, "This page", |asked, _| {
-        asked.instead = Some(FioInstead::Help);
-        Ok(())
-    }),
+    own("help", Takes::Nothing, "This page", |asked, _| assign(&mut asked.instead, Ok(FioInstead::Help))),
     own("cmdhelp", Takes::Maybe, "What a job's option does here; all: of all", |asked, text| {
-        asked.instead = Some(FioInstead::OptionHelp(text.to_owned()));
-        Ok(())
+        assign(&mut asked.instead, Ok(FioInstead::OptionHelp(text.to_owned())))
     }),
-    own("enghelp", Takes::Maybe, "Engines", |asked, _| {
-        asked.instead = Some(FioInstead::Engines);
-        Ok(())
-    }),
+    own("enghelp", Takes::Maybe, "Engines", |asked, _| assign(&mut asked.instead, Ok(FioInstead::Engines))),
     own("max-jobs", Takes::Value, "Changes nothing: threads are made as needed", NOTHING),
     own("alloc-size", Takes::Value, "Changes nothing: memory is taken as needed", NOTHING),
     own("aux-path", Takes::Value, "Changes nothing: no state files are made", NOTHING),
     own("debug", Takes::Value, "Changes nothing: strace and perf tell what runs", NOTHING),
     own("idle-prof", Takes::Value, "Reports nothing; system, percpu, calibrate", |asked, text| {
         asked.unreported.push("--idle-prof is not reported: `iostack run --layers` says where clocks go");
-        if matches!(text, "system" | "percpu" | "calibrate") {
-            return Ok(());
-        }
-        bad("give system, percpu or calibrate")
+        one_of(text, &[("system", ()), ("percpu", ()), ("calibrate", ())])
     }),
     own("on", Takes::Value, "What answers, as for `iostack run`", |asked, text| {
-        asked.on = Some(text.to_owned());
-        Ok(())
+        assign(&mut asked.on, Ok(text.to_owned()))
     }),
     own("html", Takes::Value, "Write iostack's report to a new file", |asked, text| {
-        asked.html = Some(PathBuf::from(text));
-        Ok(())
+        assign(&mut asked.html, Ok(PathBuf::from(text)))
     }),
-    own("destroy-data", Takes::Nothing, "Allow writing over what exists: ITS DATA IS LOST", |asked, _| {
-        asked.destroy_data = true;
-        Ok(())
-    }),
+    own(
+        "destroy-data",
+        Takes::Nothing,
+        "Allow writing over what exists: ITS DATA IS LOST",
+        put!(destroy_data, switch),
+    ),
 ];
 
 const ONE_MACHINE: &str = "jobs run on this machine; start iostack on each, by ssh";
@@ -219,19 +205,16 @@ pub(super) const REFUSED: &[(&str, Takes, &str)] = &[
     ("trigger-remote", Takes::Value, TRIGGER),
 ];
 
-fn set_formats(asked: &mut FioAsked, text: &str) -> Set {
-    asked.formats.clear();
-    for word in text.split(',') {
-        let format = match word.trim() {
-            "normal" => FioFormat::Normal,
-            "terse" | "minimal" => FioFormat::Terse,
-            "json" => FioFormat::Json,
-            "json+" => FioFormat::JsonPlus,
-            _ => return bad("give normal, terse, json or json+"),
-        };
-        asked.formats.push(format);
-    }
-    Ok(())
+fn formats(text: &str) -> Result<Vec<FioFormat>, ValueError> {
+    let words = [
+        ("normal", FioFormat::Normal),
+        ("terse", FioFormat::Terse),
+        ("json", FioFormat::Json),
+        ("json+", FioFormat::JsonPlus),
+    ];
+    let word =
+        |word: &str| if word.trim() == "minimal" { Ok(FioFormat::Terse) } else { one_of(word, &words) };
+    text.split(',').map(word).collect()
 }
 
 /// Name and reason of each option of fio itself that is refused, for the manual.

@@ -8,19 +8,23 @@ use iostack_model::{
 };
 
 use super::draft::Draft;
-use super::units::{size, time};
+use super::units::{microseconds, size, time};
 use crate::Rng;
 use crate::options::value::{
-    Set, ValueError, bad, cpu_list, distribution, positive, refused, size_shares, switch, whole, whole_u32,
+    Set, ValueError, bad, cpu_list, distribution, one_of, positive, refused, size_shares, switch, sync_flags,
+    whole, whole_u32,
 };
 
-/// Bare numbers of some options are seconds.
 pub(super) const SECOND: u64 = 1_000_000_000;
 
 /// A number of blocks, also with a unit: `1k` is 1024 of them.
 pub(super) fn many(text: &str) -> Result<u32, ValueError> {
     let Bytes(blocks) = size(text, 1024)?;
     u32::try_from(blocks).or_else(|_| bad("give a number below 4g"))
+}
+
+pub(super) fn above_zero(number: u64) -> Option<u64> {
+    Some(number).filter(|&number| number > 0)
 }
 
 pub(super) fn set_kb_base(_: &mut Draft, text: &str) -> Set {
@@ -31,23 +35,19 @@ pub(super) fn set_kb_base(_: &mut Draft, text: &str) -> Set {
 pub(super) fn set_rw(draft: &mut Draft, text: &str) -> Set {
     let (word, tail) = text.split_once(':').unwrap_or((text, ""));
     let both = Mix { read: 0, write: 50, trim: 50 };
-    let (mix, random) = match word {
-        "read" => (Mix::READ, false),
-        "write" => (Mix::WRITE, false),
-        "trim" => (Mix::TRIM, false),
-        "rw" | "readwrite" => (Mix::reads(50), false),
-        "trimwrite" => (both, false),
-        "randread" => (Mix::READ, true),
-        "randwrite" => (Mix::WRITE, true),
-        "randtrim" => (Mix::TRIM, true),
-        "randrw" => (Mix::reads(50), true),
-        "randtrimwrite" => (both, true),
-        _ => {
-            return bad(
-                "give read, write, rw, randread, randwrite, randrw, trim, randtrim, trimwrite or randtrimwrite",
-            );
-        }
-    };
+    let words = [
+        ("read", (Mix::READ, false)),
+        ("write", (Mix::WRITE, false)),
+        ("rw", (Mix::reads(50), false)),
+        ("randread", (Mix::READ, true)),
+        ("randwrite", (Mix::WRITE, true)),
+        ("randrw", (Mix::reads(50), true)),
+        ("trim", (Mix::TRIM, false)),
+        ("randtrim", (Mix::TRIM, true)),
+        ("trimwrite", (both, false)),
+        ("randtrimwrite", (both, true)),
+    ];
+    let (mix, random) = one_of(if word == "readwrite" { "rw" } else { word }, &words)?;
     draft.job.mix = mix;
     let kb_base = draft.kb_base;
     let more = |text: &str| size(text, kb_base).map(|Bytes(more)| more);
@@ -79,36 +79,26 @@ pub(super) fn set_percentage_random(draft: &mut Draft, text: &str) -> Set {
     Ok(())
 }
 
-pub(super) fn set_sequencer(draft: &mut Draft, text: &str) -> Set {
-    draft.job.follow.again = match text {
-        "sequential" => false,
-        "identical" => true,
-        _ => return bad("give sequential or identical"),
-    };
-    Ok(())
-}
-
 pub(super) fn set_file_service(draft: &mut Draft, text: &str) -> Set {
     let (order, every) = text.split_once(':').unwrap_or((text, "1"));
-    draft.job.file_turns.order = match order {
-        "roundrobin" => FileOrder::Turns,
-        "random" => FileOrder::Random,
-        "sequential" => FileOrder::Sequential,
-        "zipf" | "pareto" | "normal" | "gauss" => {
-            return refused("all files are alike here; give random, sequential or roundrobin");
-        }
-        _ => return bad("give random, sequential or roundrobin"),
-    };
+    if matches!(order, "zipf" | "pareto" | "normal" | "gauss") {
+        return refused("all files are alike here; give random, sequential or roundrobin");
+    }
+    let (random, sequential) = (FileOrder::Random, FileOrder::Sequential);
+    let words = [("random", random), ("sequential", sequential), ("roundrobin", FileOrder::Turns)];
+    draft.job.file_turns.order = one_of(order, &words)?;
     draft.job.file_turns.every = positive(every)?;
     Ok(())
 }
 
-/// Holds for jobs that do both.
-pub(super) fn set_reads(draft: &mut Draft, percent: u64) {
+/// Sets the percent of reads of a job that does both.
+pub(super) fn set_reads(draft: &mut Draft, percent: Result<u64, ValueError>) -> Set {
+    let percent = percent?;
     let mix = &mut draft.job.mix;
     if mix.read > 0 && mix.write > 0 {
         *mix = Mix::reads(percent as u8);
     }
+    Ok(())
 }
 
 pub(super) fn set_norandommap(draft: &mut Draft, text: &str) -> Set {
@@ -137,7 +127,7 @@ pub(super) fn set_start_delay(draft: &mut Draft, text: &str) -> Set {
     Ok(())
 }
 
-/// `iops:0.3%`, `bw_slope:0.1%`.
+/// Sets the goal of a steady rate: `iops:0.3%`, `bw_slope:0.1%`.
 pub(super) fn set_steady(draft: &mut Draft, text: &str) -> Set {
     let (criterion, limit) = text.split_once(':').unwrap_or((text, ""));
     let (figure, limit_of): (_, fn(f64) -> SteadyLimit) = match criterion {
@@ -255,10 +245,12 @@ pub(super) fn set_bsrange(draft: &mut Draft, text: &str) -> Set {
     })
 }
 
-pub(super) fn set_think_time(draft: &mut Draft, time: Nanos) {
+pub(super) fn set_think_time(draft: &mut Draft, text: &str) -> Set {
+    let time = microseconds(text)?;
     let think = draft.job.think.unwrap_or(Think { time, every: 1, spin: Nanos(0) });
     let think = Think { time, spin: think.spin.min(time), ..think };
     draft.job.think = (time.0 > 0).then_some(think);
+    Ok(())
 }
 
 pub(super) fn set_distribution(draft: &mut Draft, text: &str) -> Set {
@@ -294,16 +286,13 @@ pub(super) fn set_distribution(draft: &mut Draft, text: &str) -> Set {
 }
 
 /// The names that fio knows, from 1: those of `errno-base.h`.
-const ERRORS: &[&str] = &[
-    "EPERM", "ENOENT", "ESRCH", "EINTR", "EIO", "ENXIO", "E2BIG", "ENOEXEC", "EBADF", "ECHILD", "EAGAIN",
-    "ENOMEM", "EACCES", "EFAULT", "ENOTBLK", "EBUSY", "EEXIST", "EXDEV", "ENODEV", "ENOTDIR", "EISDIR",
-    "EINVAL", "ENFILE", "EMFILE", "ENOTTY", "ETXTBSY", "EFBIG", "ENOSPC", "ESPIPE", "EROFS", "EMLINK",
-    "EPIPE", "EDOM", "ERANGE",
-];
+const ERRORS: &str = "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT ENOTBLK \
+     EBUSY EEXIST EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK \
+     EPIPE EDOM ERANGE";
 
 /// `EAGAIN,ENOSPC:122,EILSEQ`: of reads, of writes, of proofs. One list does not hold for those behind it.
 pub(super) fn set_ignored_errors(draft: &mut Draft, text: &str) -> Set {
-    let known = |typed: &str| (1..).zip(ERRORS).find(|(_, known)| **known == typed);
+    let known = |typed: &str| (1..).zip(ERRORS.split(' ')).find(|(_, known)| *known == typed);
     let error = |typed: &str| match known(typed) {
         Some((number, _)) => Ok(number),
         None => whole(typed, 1, 4095)
@@ -342,13 +331,12 @@ pub(super) fn set_preferred_sizes(draft: &mut Draft, text: &str) -> Set {
 }
 
 pub(super) fn set_sync(draft: &mut Draft, text: &str) -> Set {
-    let sync = &mut draft.job.sync;
-    (sync.o_sync, sync.o_dsync) = match text {
-        "none" | "0" => (false, false),
-        "sync" | "1" => (true, false),
-        "dsync" => (false, true),
-        _ => return bad("give none, sync or dsync"),
+    let word = match text {
+        "0" => "none",
+        "1" => "sync",
+        word => word,
     };
+    (draft.job.sync.o_sync, draft.job.sync.o_dsync) = sync_flags(word)?;
     Ok(())
 }
 
@@ -373,24 +361,8 @@ pub(super) fn set_sync_range(draft: &mut Draft, text: &str) -> Set {
 }
 
 /// Checksums of fio's. Which one does not change what is asked of the storage: ours is crc32c.
-const CHECKSUMS: &[&str] = &[
-    "crc32c",
-    "crc32c-intel",
-    "crc7",
-    "crc16",
-    "crc32",
-    "crc64",
-    "md5",
-    "sha1",
-    "sha256",
-    "sha512",
-    "sha3-224",
-    "sha3-256",
-    "sha3-384",
-    "sha3-512",
-    "xxhash",
-    "meta",
-];
+const CHECKSUMS: &str = "crc32c, crc32c-intel, crc7, crc16, crc32, crc64, md5, sha1, sha256, sha512, sha3-224, sha3-256, \
+     sha3-384, sha3-512, xxhash, meta";
 
 pub(super) fn set_verify(draft: &mut Draft, text: &str) -> Set {
     draft.verify_by_pattern = text == "pattern";
@@ -399,8 +371,8 @@ pub(super) fn set_verify(draft: &mut Draft, text: &str) -> Set {
         // The latter are headers with the pattern between them.
         "pattern" | "pattern_hdr" => true,
         "null" => return refused("it checks nothing; leave verify out"),
-        checksum if CHECKSUMS.contains(&checksum) => true,
-        _ => return bad(format!("give one of {}", CHECKSUMS.join(", "))),
+        checksum if CHECKSUMS.split(", ").any(|known| known == checksum) => true,
+        _ => return bad(format!("give one of {CHECKSUMS}")),
     });
     Ok(())
 }

@@ -16,7 +16,6 @@ use crate::{Op, Rng};
 const READ: u8 = 0;
 const TRIM: u8 = 2;
 
-/// What is done at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Write,
@@ -24,10 +23,10 @@ enum Turn {
     Read,
 }
 
-/// What a block that is read back must hold.
+/// Expected content of a block that is read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// What was written there.
+    /// The data that was written there.
     Written,
     /// It was trimmed.
     Zeroes,
@@ -41,11 +40,11 @@ pub(super) struct Waiting {
     seed: u64,
     /// The oldest first; a direction of [`TRIM`] marks what was trimmed.
     written: VecDeque<Op>,
-    /// How many have left `written`.
+    /// Number of blocks that have left `written`.
     gone: u64,
     /// Those to trim, counted from the first ever written.
     marked: VecDeque<u64>,
-    /// What was trimmed and is being read.
+    /// Blocks that were trimmed and are being read.
     zeroes: Vec<(u16, u64)>,
     turn: Turn,
     /// Writes before the next turn to read, and to trim.
@@ -56,7 +55,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Of a job that verifies along the way; `None` for others.
+    /// The backlog of a job that verifies along the way; `None` for others.
     pub(super) fn of(verify: &Verify, seed: u64) -> Option<Waiting> {
         let Verify { backlog, trims, .. } = *verify;
         (backlog.is_some() || trims.is_some()).then(|| Waiting {
@@ -104,7 +103,7 @@ impl Waiting {
         }
     }
 
-    /// From here on what waits is read back, to the last.
+    /// Reads back whatever waits from here on, to the last.
     pub(super) fn finish(&mut self) {
         self.turn = Turn::Read;
         self.left = u32::MAX;
@@ -126,7 +125,7 @@ impl Waiting {
         self.written.push_back(*op);
     }
 
-    /// What is trimmed or read back next.
+    /// The block that is trimmed or read back next.
     pub(super) fn next(&mut self) -> Option<Op> {
         if self.turn == Turn::Write || self.left == 0 {
             return None;
@@ -160,7 +159,7 @@ impl Waiting {
         }
     }
 
-    /// What a block that was read must hold.
+    /// Expected content of a block that was read.
     pub(super) fn expected(&mut self, op: &Op) -> Expected {
         match self.zeroes.iter().position(|&place| place == (op.file, op.offset)) {
             Some(at) => {

@@ -4,7 +4,7 @@ use iostack_model::{Direction, Job, Nanos};
 
 use crate::Op;
 
-/// What is demanded of one thread's I/O, and what came of it since the last look. Times are ticks.
+/// Watch over one thread's I/O since the last look. Times are ticks.
 pub struct Watchdog {
     demand: iostack_model::Demand,
     latency: u64,

@@ -2,10 +2,10 @@
 
 use iostack_model::Job;
 
-/// How many at once, of one thread.
+/// Number of I/Os at once, of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Depth {
-    /// In flight, at most.
+    /// Most I/Os in flight.
     pub slots: u32,
     /// Handed over together, at most.
     pub submit: u32,
@@ -14,7 +14,7 @@ pub struct Depth {
 }
 
 impl Depth {
-    /// That of a job; no batch is larger than what can be in flight.
+    /// The depth of a job; no batch is larger than what can be in flight.
     pub fn of(job: &Job) -> Depth {
         let slots = job.depth().max(1);
         Depth {

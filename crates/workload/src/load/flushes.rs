@@ -6,12 +6,12 @@ use crate::Op;
 
 const WRITE: u8 = 1;
 
-/// What a flush flushes.
+/// Kind of flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flush {
-    /// fsync.
+    /// A call of fsync.
     File,
-    /// fdatasync.
+    /// A call of fdatasync.
     Data,
     /// `sync_file_range` of [`Flushes::ranges`].
     Range,
@@ -28,7 +28,7 @@ pub(super) struct Flushes {
     recorded: bool,
     range: RangeSync,
     since_range: u32,
-    /// From the first to the last byte written of each file, as fio sends it.
+    /// First and last byte written of each file, as fio sends it.
     written: Vec<(u64, u64)>,
     /// The same of the last flush.
     flushed: Vec<(u64, u64)>,

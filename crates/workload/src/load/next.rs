@@ -19,7 +19,7 @@ use crate::{Op, Pacer, Plan, Source};
 
 const WRITE: u8 = 1;
 
-/// What a thread does next.
+/// Next act of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Submit this; it was meant for that moment, in a closed loop for now.
@@ -36,31 +36,31 @@ pub enum Next {
     Over,
 }
 
-/// What one thread does, and when. Moments are ticks.
+/// Work of one thread over time. Moments are ticks.
 pub struct Load {
-    /// Which I/O comes next.
+    /// Source of the I/Os.
     pub source: Source,
-    /// When it is due.
+    /// Pace of the I/Os.
     pub pacer: Pacer,
-    /// How many at once.
+    /// Number of I/Os at once.
     pub depth: Depth,
     /// Nothing is submitted from here on.
     pub until: u64,
-    /// For the depth that keeps a latency.
+    /// Search for the depth that keeps a latency.
     pub search: Option<Search>,
-    /// Of the I/Os that the job shares with others.
+    /// Part of the I/Os that the job shares with others.
     pub part: Option<Part>,
     flushes: Flushes,
     backlog: Option<Waiting>,
     /// Waits until what is in flight of its bytes has come back.
     held: Option<Op>,
     reads_back: bool,
-    /// What is due is not asked.
+    /// The pace is not looked at.
     hurries: bool,
 }
 
 impl Load {
-    /// That of a job; `ticks` turns nanoseconds into ticks.
+    /// The load of a job; `ticks` turns nanoseconds into ticks.
     pub fn new(job: &Job, source: Source, pacer: Pacer, ticks: impl Fn(u64) -> u64) -> Load {
         Load {
             source,
@@ -77,7 +77,7 @@ impl Load {
         }
     }
 
-    /// Measuring starts.
+    /// Begins the measuring.
     pub fn begin(&mut self, now: u64) {
         self.source.begin();
         self.pacer.begin(now);
@@ -88,7 +88,7 @@ impl Load {
         self.until = 0;
     }
 
-    /// What it does now, with so many in flight; `is_taken` when bytes of an I/O must not be touched yet.
+    /// The next act with so many in flight; `is_taken` is true of an I/O whose bytes must not be touched yet.
     pub fn next(&mut self, now: u64, in_flight: u32, is_taken: impl Fn(&Op) -> bool) -> Next {
         loop {
             if now >= self.until {
@@ -178,7 +178,7 @@ impl Load {
         backlog.is_reading()
     }
 
-    /// What a block that was read must hold.
+    /// Expected content of a block that was read.
     pub fn expected(&mut self, op: &Op) -> Expected {
         self.backlog.as_mut().map_or(Expected::Written, |backlog| backlog.expected(op))
     }
@@ -219,7 +219,7 @@ mod tests {
         Job { engine: Engine::Libaio, queue_depth, access: Access::Sequential, ..Job::default() }
     }
 
-    /// What comes next as long as I/Os are answered `latency` later, at most `most` of it; moments in brackets.
+    /// Acts of a job whose I/Os are answered `latency` later, at most `most` of them; moments in brackets.
     fn told(job: &Job, latency: u64, most: usize) -> String {
         let (mut load, _) = load(job);
         let (mut now, mut flying, mut told) = (0, Vec::new(), String::new());

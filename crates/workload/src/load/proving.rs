@@ -16,7 +16,7 @@ pub fn is_read_by_pass(job: &Job) -> bool {
     job.loops > 1 && reads_back(job) && !along && by_passes && job.recorded.is_none()
 }
 
-/// What a job that verifies does with its blocks at present.
+/// Phase of a job that verifies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Proving {
     /// Writes carry stamps.
@@ -28,7 +28,7 @@ pub struct Proving {
 }
 
 impl Proving {
-    /// At the start of a job; nothing, where none is to be proved.
+    /// The phase at the start of a job; none where nothing is to be proved.
     pub fn of(job: &Job) -> Proving {
         job.verify.map_or(Proving::default(), |verify| Proving {
             stamps: verify.mode != VerifyMode::ReadOnly,

@@ -13,7 +13,7 @@ use iostack_model::{DepthFound, Job, LatencyGoal};
 /// A depth that is just below what fails is tried one deeper after being kept so often, where the search goes on.
 const KEPT_BEFORE_DEEPER: u32 = 3;
 
-/// What a completion leads to.
+/// Consequence of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Nothing, or another depth.
@@ -78,7 +78,7 @@ impl Search {
         !self.found && !self.goal.goes_on
     }
 
-    /// Why it came to nothing.
+    /// Reason why no depth was found.
     pub fn unfound(&self) -> String {
         format!(
             "latency_target: the search was at depth {} when the job ended; give it a longer runtime, more to do, or \
@@ -87,7 +87,7 @@ impl Search {
         )
     }
 
-    /// What it came to.
+    /// Depth that was found.
     pub fn result(&self) -> Option<DepthFound> {
         (!self.is_uncounted()).then_some(DepthFound { depth: self.depth, percent: self.percent })
     }
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use iostack_model::{Engine, Nanos};
 
-    /// What depths were tried, and which was found, where an I/O takes 10 us for each that is in flight.
+    /// Depths that were tried, and the one found, where an I/O takes 10 us for each that is in flight.
     fn tried(micros: u64, most: u32, goes_on: bool) -> (Vec<u32>, Option<DepthFound>) {
         let goal =
             LatencyGoal { latency: Nanos::micros(micros), percent: 90.0, window: Nanos::millis(10), goes_on };

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use iostack_model::{Job, Nanos};
 
-/// What all threads of a group have done.
 #[derive(Debug, Default)]
 struct Common {
     ios: AtomicU64,
@@ -64,7 +63,7 @@ impl Part {
         self.joined = true;
     }
 
-    /// How long to wait before looking again; `None` when the thread may go on.
+    /// Time to wait before looking again; `None` when the thread may go on.
     pub fn ahead(&self) -> Option<Nanos> {
         let (ios, weight) =
             (self.common.ios.load(Ordering::Relaxed), self.common.weight.load(Ordering::Relaxed));

@@ -19,7 +19,7 @@ pub fn ramp_of(job: &Job) -> Nanos {
 }
 
 impl Span {
-    /// That of a job which may begin at `start`; `ticks` turns nanoseconds into ticks.
+    /// The span of a job which may begin at `start`; `ticks` turns nanoseconds into ticks.
     pub fn of(job: &Job, start: u64, ticks: impl Fn(u64) -> u64) -> Span {
         let begins = start.saturating_add(ticks(job.start_delay.0));
         let border = begins.saturating_add(ticks(ramp_of(job).0));

@@ -6,11 +6,11 @@
 
 use iostack_model::{IntervalFlow, Nanos, Steadiness, Steady, SteadyFigure, SteadyLimit};
 
-/// What is said where nobody has looked.
+/// Result where nobody has looked.
 pub const NOT_STEADY: Steady =
     Steady { attained: false, percent: None, slope_percent: None, since: Nanos(0) };
 
-/// How steady the last elements of `series`, each `element` long, are; `None` before there are enough.
+/// Steadiness of the last elements of `series`, each `element` long; `None` before there are enough.
 pub fn look_for_steadiness(goal: &Steadiness, series: &[IntervalFlow], element: Nanos) -> Option<Steady> {
     let count = (goal.window.0.div_ceil(element.0.max(1)) as usize).max(1);
     let first = series.len().checked_sub(count)?;
@@ -52,7 +52,7 @@ fn farthest(rates: &[f64], mean: f64) -> f64 {
     rates.iter().map(|rate| (rate - mean).abs()).fold(0.0, f64::max)
 }
 
-/// Of the line of least squares, from one element to the next.
+/// Slope of the line of least squares, from one element to the next.
 fn slope(rates: &[f64], mean: f64) -> f64 {
     let middle = (rates.len() as f64 - 1.0) / 2.0;
     let places = || (0..rates.len()).map(|place| place as f64 - middle);

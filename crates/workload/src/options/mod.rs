@@ -56,15 +56,7 @@ pub fn choose_engine(job: &mut Job) {
 
 /// Our own options, in the order in which they are best applied: what others refine comes first.
 pub fn native_options() -> Vec<OptionDoc> {
-    let doc = |row: &native::Row| OptionDoc {
-        name: row.name,
-        aliases: &[],
-        dialect: Dialect::Native,
-        meaning: row.meaning,
-        status: Status::Supported,
-        example: row.example,
-    };
-    native::ROWS.iter().map(doc).collect()
+    native::ROWS.iter().map(|row| row.doc(Dialect::Native)).collect()
 }
 
 /// Every option of both vocabularies, ours first.

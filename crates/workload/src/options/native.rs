@@ -10,57 +10,33 @@ use iostack_model::{
     SteadyFigure, SteadyLimit, Think, Verify, VerifyMode,
 };
 
+use super::option::{self, OptionRow};
 use super::value::{
-    Set, ValueError, access, any, bad, count, cpu_list, mix, number, parsed, pattern, per_second,
-    percentiles, positive, size_shares, switch, whole, whole_u32,
+    Set, ValueError, access, any, assign, bad, count, cpu_list, mix, number, one_of, parsed, pattern,
+    per_second, percentiles, positive, put, ring_switches, size_shares, switch, sync_flags, up_to, whole,
+    whole_u32,
 };
 use crate::trace::TraceFormat;
-
-/// One option of ours.
-pub(crate) struct Row {
-    pub(crate) name: &'static str,
-    pub(crate) meaning: &'static str,
-    pub(crate) example: &'static str,
-    pub(crate) set: fn(&mut Job, &str) -> Set,
-}
 
 const fn row(
     name: &'static str,
     meaning: &'static str,
     example: &'static str,
     set: fn(&mut Job, &str) -> Set,
-) -> Row {
-    Row { name, meaning, example, set }
+) -> OptionRow<Job> {
+    option::row(name, set).says(meaning, example)
 }
 
 /// The row of a name.
-pub(crate) fn find(name: &str) -> Option<&'static Row> {
+pub(crate) fn find(name: &str) -> Option<&'static OptionRow<Job>> {
     ROWS.iter().find(|row| row.name == name)
 }
 
-/// All names.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     ROWS.iter().map(|row| row.name)
 }
 
-/// Assigns a field.
-macro_rules! put {
-    ($($field:ident).+, some $read:expr) => {
-        |job: &mut Job, text: &str| {
-            job.$($field).+ = Some($read(text)?);
-            Ok(())
-        }
-    };
-    ($($field:ident).+, $read:expr) => {
-        |job: &mut Job, text: &str| {
-            job.$($field).+ = $read(text)?;
-            Ok(())
-        }
-    };
-}
-
-/// The table.
-pub(crate) const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[OptionRow<Job>] = &[
     row("name", "What reports call the job", "randread", put!(name, text)),
     row("pattern", "How offsets follow each other: random, sequential or strided", "random", set_pattern),
     row(
@@ -70,8 +46,12 @@ pub(crate) const ROWS: &[Row] = &[
         "uniform, permutation, zipf:1.2, hot:90/10",
         put!(access, access),
     ),
-    row("gap", "Bytes a strided pattern leaves out behind each block", "60k", set_gap),
-    row("read_percent", "Percent of reads; the rest are writes", "70", set_read_percent),
+    row("gap", "Bytes a strided pattern leaves out behind each block", "60k", |job, text| {
+        assign(&mut job.access, Ok(Access::Strided { gap: parsed(text)? }))
+    }),
+    row("read_percent", "Percent of reads; the rest are writes", "70", |job, text| {
+        assign(&mut job.mix, Ok(Mix::reads(up_to::<100>(text)?)))
+    }),
     row("mix", "read, write, trim, or percents of reads, writes and trims", "70/30", put!(mix, mix)),
     row("block_size", "Bytes of each I/O, or sizes with shares", "4k, 4k/60:64k/40", set_block_size),
     row("read_block_size", "The same for reads alone", "4k", put!(block_sizes.read, sizes)),
@@ -81,7 +61,7 @@ pub(crate) const ROWS: &[Row] = &[
         "size",
         "Bytes of the region, or a share of the target; default up to its end",
         "1g, 50%",
-        put!(size, some amount),
+        put!(size, amount),
     ),
     row(
         "offset",
@@ -93,10 +73,17 @@ pub(crate) const ROWS: &[Row] = &[
         "offset_increment",
         "Bytes that each further thread starts later",
         "1g",
-        put!(offset_increment, parsed),
+        put!(offset_increment, parsed::<Bytes>),
     ),
-    row("io_limit", "Stop after so many bytes, more or less than `size`", "10g", put!(io_limit, some parsed)),
-    row("io_count", "Stop after so many I/Os of each thread", "1000", set_io_count),
+    row(
+        "io_limit",
+        "Stop after so many bytes, more or less than `size`",
+        "10g",
+        put!(io_limit, parsed::<Bytes>),
+    ),
+    row("io_count", "Stop after so many I/Os of each thread", "1000", |job, text| {
+        assign(&mut job.io_count, whole(text, 1, u64::MAX))
+    }),
     row(
         "engine",
         "Kernel interface: psync, pvsync2, libaio, posixaio, io_uring, mmap; null; falloc, ftruncate, filecreate, ..: see ioengine",
@@ -123,15 +110,15 @@ pub(crate) const ROWS: &[Row] = &[
     row("batch_complete", "Completions waited for per system call", "1", put!(batch.complete_min, positive)),
     row("threads", "Threads that each run the job", "4", put!(threads, positive)),
     row("direct", "Bypass the page cache (O_DIRECT)", "true", put!(direct, switch)),
-    row("runtime", "Stop after this time", "30s", put!(runtime, some parsed)),
+    row("runtime", "Stop after this time", "30s", put!(runtime, parsed::<Nanos>)),
     row(
         "time_based",
         "Start over when the region is done, until `runtime`",
         "true",
         put!(time_based, switch),
     ),
-    row("ramp", "Run this long before measuring", "5s", put!(ramp, parsed)),
-    row("start_delay", "Wait this long before starting", "1s", put!(start_delay, parsed)),
+    row("ramp", "Run this long before measuring", "5s", put!(ramp, parsed::<Nanos>)),
+    row("start_delay", "Wait this long before starting", "1s", put!(start_delay, parsed::<Nanos>)),
     row("loops", "Passes over the region", "3", put!(loops, positive)),
     row(
         "rate",
@@ -141,16 +128,13 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     row("arrival", "Distances between I/Os of an open loop: regular or poisson", "poisson", set_arrival),
     row("think_time", "Pause between I/Os of one thread", "100us", |job, text| {
-        think(job).time = parsed(text)?;
-        Ok(())
+        assign(&mut think(job).time, parsed::<Nanos>(text))
     }),
     row("think_every", "I/Os between two pauses", "8", |job, text| {
-        think(job).every = whole_u32(text, 1, u32::MAX)?;
-        Ok(())
+        assign(&mut think(job).every, positive(text))
     }),
     row("think_spin", "Part of the pause that burns CPU instead of sleeping", "10us", |job, text| {
-        think(job).spin = parsed(text)?;
-        Ok(())
+        assign(&mut think(job).spin, parsed::<Nanos>(text))
     }),
     row("fsync_every", "fsync after so many writes; 0 never", "32", put!(sync.fsync_every, count)),
     row("fdatasync_every", "fdatasync after so many writes; 0 never", "1", put!(sync.fdatasync_every, count)),
@@ -174,11 +158,11 @@ pub(crate) const ROWS: &[Row] = &[
         "compressible:50",
         set_data,
     ),
-    row("cpus", "CPUs the threads may use", "0-3,6", put!(cpus, some cpu_list)),
+    row("cpus", "CPUs the threads may use", "0-3,6", put!(cpus, cpu_list)),
     row("cpus_split", "Give each thread one of the CPUs instead of all", "true", put!(cpus_split, switch)),
     row("invalidate", "Drop the target's page cache before starting", "true", put!(invalidate, switch)),
     row("seed", "Reproduces offsets, mix and content", "42", put!(seed, any)),
-    row("slice", "Length of one element of the series", "1s", set_slice),
+    row("slice", "Length of one element of the series", "1s", put!(slice, slice)),
     row(
         "until_steady",
         "End when the rates of these last elements are steady as SNIA asks: the largest less the smallest, and what the \
@@ -208,7 +192,7 @@ pub(crate) const ROWS: &[Row] = &[
         "log_average",
         "Average over this span in the logs; 0 logs each I/O",
         "1s",
-        put!(logs.average, parsed),
+        put!(logs.average, parsed::<Nanos>),
     ),
     row("log_offsets", "Put the offset in each line of the logs", "true", put!(logs.offsets, switch)),
     row("files", "Files or devices to use, separated by commas", "/dev/nvme0n1", |job, text| {
@@ -217,53 +201,39 @@ pub(crate) const ROWS: &[Row] = &[
     }),
     row("directory", "Where files are made when none is named", "/mnt/test", put!(directory, path)),
     row("file_count", "Files each thread makes there", "4", |job, text| {
-        job.file_count = whole_u32(text, 1, u32::from(u16::MAX))?;
-        Ok(())
+        assign(&mut job.file_count, whole_u32(text, 1, u32::from(u16::MAX)))
     }),
     row("unlink", "Remove the files this job made", "true", put!(unlink, switch)),
     row(
         "replay",
         "Do the I/Os of a trace instead: fio iolog, MSR, blkparse, SPC or disksim",
         "disk.log",
-        |job, value| {
-            recorded(job).file = PathBuf::from(text(value)?);
-            Ok(())
-        },
+        |job, value| assign(&mut recorded(job).file, Ok(PathBuf::from(text(value)?))),
     ),
     row(
         "replay_format",
         "Format of the trace, where its first lines do not tell",
         "blkparse",
-        |job, value| {
-            recorded(job).format = Some(trace_format(value)?);
-            Ok(())
-        },
+        |job, value| assign(&mut recorded(job).format, trace_format(value)),
     ),
     row(
         "replay_disk",
         "Replay only this disk of the trace; else all, one after the other",
         "8,16",
-        |job, value| {
-            recorded(job).disk = Some(text(value)?);
-            Ok(())
-        },
+        |job, value| assign(&mut recorded(job).disk, text(value)),
     ),
     row("replay_wrap", "I/Os behind the end of the target begin again at its start", "true", |job, value| {
-        recorded(job).wrap = switch(value)?;
-        Ok(())
+        assign(&mut recorded(job).wrap, switch(value))
     }),
     row(
         "replay_speed",
         "Replay so many times as fast; max: as fast as the queue depth allows",
         "max",
-        |job, value| {
-            recorded(job).speed = speed(value)?;
-            Ok(())
-        },
+        |job, value| assign(&mut recorded(job).speed, speed(value)),
     ),
 ];
 
-/// What the job replays; it replays something from now on.
+/// The trace to replay; the job replays something from now on.
 fn recorded(job: &mut Job) -> &mut Recorded {
     job.recorded.get_or_insert_default()
 }
@@ -317,24 +287,9 @@ fn set_pattern(job: &mut Job, value: &str) -> Set {
     Ok(())
 }
 
-fn set_gap(job: &mut Job, value: &str) -> Set {
-    job.access = Access::Strided { gap: parsed(value)? };
-    Ok(())
-}
-
-fn set_read_percent(job: &mut Job, value: &str) -> Set {
-    job.mix = Mix::reads(whole(value, 0, 100)? as u8);
-    Ok(())
-}
-
 fn set_block_size(job: &mut Job, value: &str) -> Set {
     let sizes = sizes(value)?;
     job.block_sizes = BlockSizes { read: sizes.clone(), write: sizes.clone(), trim: sizes };
-    Ok(())
-}
-
-fn set_io_count(job: &mut Job, value: &str) -> Set {
-    job.io_count = Some(whole(value, 1, u64::MAX)?);
     Ok(())
 }
 
@@ -353,22 +308,19 @@ fn set_engine(job: &mut Job, value: &str) -> Set {
 /// Changes one switch of `io_uring`, which must be the engine.
 fn uring(job: &mut Job, value: &str, change: fn([&mut bool; 4], bool)) -> Set {
     let on = switch(value)?;
-    match &mut job.engine {
-        Engine::IoUring { fixed_buffers, registered_files, poll, submit_poll } => {
-            change([fixed_buffers, registered_files, poll, submit_poll], on);
-            Ok(())
-        }
-        _ if !on => Ok(()),
-        _ => bad("only io_uring has this; say engine=io_uring first"),
+    match ring_switches(&mut job.engine) {
+        Some(switches) => change(switches, on),
+        None if on => return bad("only io_uring has this; say engine=io_uring first"),
+        None => {}
     }
+    Ok(())
 }
 
 fn set_poll(job: &mut Job, value: &str) -> Set {
-    if let Engine::Pvsync2 { hipri } = &mut job.engine {
-        *hipri = switch(value)?;
-        return Ok(());
+    match &mut job.engine {
+        Engine::Pvsync2 { hipri } => assign(hipri, switch(value)),
+        _ => uring(job, value, |[_, _, poll, _], on| *poll = on),
     }
-    uring(job, value, |[_, _, poll, _], on| *poll = on)
 }
 
 fn set_rate(job: &mut Job, value: &str) -> Set {
@@ -381,11 +333,7 @@ fn set_rate(job: &mut Job, value: &str) -> Set {
 }
 
 fn set_arrival(job: &mut Job, value: &str) -> Set {
-    let arrival = match value.trim() {
-        "regular" => Arrival::Regular,
-        "poisson" => Arrival::Poisson,
-        _ => return bad("give regular or poisson"),
-    };
+    let arrival = one_of(value, &[("regular", Arrival::Regular), ("poisson", Arrival::Poisson)])?;
     match &mut job.rate {
         Some(rate) => rate.arrival = arrival,
         None => return bad("only an open loop has arrivals; say rate=IOPS first"),
@@ -398,28 +346,23 @@ fn think(job: &mut Job) -> &mut Think {
 }
 
 fn set_sync(job: &mut Job, value: &str) -> Set {
-    (job.sync.o_sync, job.sync.o_dsync) = match value.trim() {
-        "none" => (false, false),
-        "sync" => (true, false),
-        "dsync" => (false, true),
-        _ => return bad("give none, sync or dsync"),
-    };
+    (job.sync.o_sync, job.sync.o_dsync) = sync_flags(value)?;
     Ok(())
 }
 
 fn set_verify(job: &mut Job, value: &str) -> Set {
-    let mode = match value.trim() {
-        "off" => {
-            job.verify = None;
-            return Ok(());
-        }
-        "write_then_read" => VerifyMode::WriteThenRead,
-        "write_only" => VerifyMode::WriteOnly,
-        "read_only" => VerifyMode::ReadOnly,
-        _ => return bad("give off, write_then_read, write_only or read_only"),
-    };
-    let kept = job.verify.unwrap_or(Verify::of(mode));
-    job.verify = Some(Verify { mode, pattern: false, ..kept });
+    let words = [
+        ("off", None),
+        ("write_then_read", Some(VerifyMode::WriteThenRead)),
+        ("write_only", Some(VerifyMode::WriteOnly)),
+        ("read_only", Some(VerifyMode::ReadOnly)),
+    ];
+    let kept = job.verify;
+    job.verify = one_of(value, &words)?.map(|mode| Verify {
+        mode,
+        pattern: false,
+        ..kept.unwrap_or(Verify::of(mode))
+    });
     Ok(())
 }
 
@@ -463,10 +406,9 @@ fn set_until_steady(job: &mut Job, value: &str) -> Set {
     Ok(())
 }
 
-fn set_slice(job: &mut Job, value: &str) -> Set {
-    job.slice = match parsed(value)? {
-        Nanos(0) => return bad("give a time above 0"),
-        slice => slice,
-    };
-    Ok(())
+fn slice(value: &str) -> Result<Nanos, ValueError> {
+    match parsed(value)? {
+        Nanos(0) => bad("give a time above 0"),
+        slice => Ok(slice),
+    }
 }

@@ -1,8 +1,8 @@
 //! What is an option, and what is wrong with one?
 
-use super::value::ValueError;
+use super::value::{Set, ValueError};
 
-/// Which vocabulary an option belongs to.
+/// Vocabulary of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// Flags of `iostack run` and keys of TOML jobs.
@@ -11,32 +11,78 @@ pub enum Dialect {
     Fio,
 }
 
-/// What becomes of an option.
+/// Support of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// It does what it says.
     Supported,
-    /// It is accepted and changes nothing; why that is right.
+    /// It is accepted and changes nothing; the text says why that is right.
     Harmless(&'static str),
-    /// It is refused; why, and what to do instead.
+    /// It is refused; the text says why, and what to do instead.
     Refused(&'static str),
 }
 
 /// One option, for the manual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionDoc {
-    /// Its name.
+    /// Name that the manual sorts it by.
     pub name: &'static str,
-    /// Other names for it.
+    /// Other names of the option.
     pub aliases: &'static [&'static str],
-    /// Whose word it is.
+    /// Vocabulary that the option belongs to.
     pub dialect: Dialect,
-    /// What it means.
+    /// Meaning in a few words, for the manual.
     pub meaning: &'static str,
-    /// What becomes of it.
+    /// Support of the option.
     pub status: Status,
-    /// A value it takes, or several separated by commas and spaces.
+    /// Value that the option takes, or several separated by commas and spaces.
     pub example: &'static str,
+}
+
+/// An option with what it does to a job, or to the draft of one.
+pub(crate) struct OptionRow<J: 'static> {
+    pub(crate) name: &'static str,
+    pub(crate) aliases: &'static [&'static str],
+    pub(crate) meaning: &'static str,
+    pub(crate) example: &'static str,
+    /// `time_based` is enough for `time_based=1`.
+    pub(crate) may_stand_alone: bool,
+    /// The option that this one refines, and so is applied before it, whichever was typed first.
+    pub(crate) leans_on: &'static str,
+    pub(crate) set: fn(&mut J, &str) -> Set,
+}
+
+/// A row that takes a value.
+pub(crate) const fn row<J>(name: &'static str, set: fn(&mut J, &str) -> Set) -> OptionRow<J> {
+    OptionRow { name, aliases: &[], meaning: "", example: "", may_stand_alone: false, leans_on: "", set }
+}
+
+impl<J> OptionRow<J> {
+    /// Meaning and example, for the manual.
+    pub(crate) const fn says(mut self, meaning: &'static str, example: &'static str) -> Self {
+        (self.meaning, self.example) = (meaning, example);
+        self
+    }
+
+    pub(crate) const fn alone(mut self) -> Self {
+        self.may_stand_alone = true;
+        self
+    }
+
+    pub(crate) const fn leaning_on(mut self, leader: &'static str) -> Self {
+        self.leans_on = leader;
+        self
+    }
+
+    pub(crate) const fn or(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    pub(crate) fn doc(&self, dialect: Dialect) -> OptionDoc {
+        let &OptionRow { name, aliases, meaning, example, .. } = self;
+        OptionDoc { name, aliases, dialect, meaning, status: Status::Supported, example }
+    }
 }
 
 impl OptionDoc {
@@ -52,29 +98,29 @@ pub enum OptionError {
     /// No such name.
     #[error("no option `{name}`{}", did_you_mean(.suggestion.as_deref()))]
     Unknown {
-        /// As typed.
+        /// Name as it was typed.
         name: String,
-        /// A name that looks much like it.
+        /// Known name that looks much like it.
         suggestion: Option<String>,
     },
     /// The value makes no sense.
     #[error("`{name}={value}`: {problem}")]
     BadValue {
-        /// As typed.
+        /// Name as it was typed.
         name: String,
-        /// As typed.
+        /// Value as it was typed.
         value: String,
-        /// What is wrong, and what would be right.
+        /// Problem with the value, and what would be right.
         problem: String,
     },
     /// It makes sense, but iostack does not do it.
     #[error("`{name}={value}` is not supported: {why}")]
     Refused {
-        /// As typed.
+        /// Name as it was typed.
         name: String,
-        /// As typed.
+        /// Value as it was typed.
         value: String,
-        /// Why, and what to do instead.
+        /// Reason, and what to do instead.
         why: String,
     },
 }

@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use iostack_model::{Access, Bytes, Distribution, Mix, Order, Zone};
+use iostack_model::{Access, Bytes, Distribution, Engine, Mix, Order, Zone};
 
-/// Why a value was not taken.
+/// Reason why a value was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ValueError {
     /// It makes no sense; what would.
@@ -26,6 +26,61 @@ pub(crate) fn refused<T>(why: impl Into<String>) -> Result<T, ValueError> {
 /// Anything that says itself what is wrong with a text, like `Bytes` and `Nanos`.
 pub(crate) fn parsed<T: FromStr<Err: std::fmt::Display>>(value: &str) -> Result<T, ValueError> {
     value.trim().parse().or_else(|error: T::Err| bad(error.to_string()))
+}
+
+/// Assigns a field of a job or of the draft of one, `kb` with the draft's base of units, `=>` of a part that may be missing.
+macro_rules! put {
+    ($($field:ident).+ => $part:ident, $read:expr) => {
+        |job, text| {
+            let value = $read(text)?;
+            job.$($field).+.iter_mut().for_each(|part| part.$part = value);
+            Ok(())
+        }
+    };
+    ($($field:ident).+ $([$index:literal])?, kb $read:expr) => {
+        |job, text| {
+            job.$($field).+ $([$index])? = $read(text, job.kb_base)?.into();
+            Ok(())
+        }
+    };
+    ($($field:ident).+, $read:expr) => {
+        |job, text| {
+            job.$($field).+ = $read(text)?.into();
+            Ok(())
+        }
+    };
+}
+pub(crate) use put;
+
+/// Assigns what was read.
+pub(crate) fn assign<T>(place: &mut T, read: Result<impl Into<T>, ValueError>) -> Set {
+    *place = read?.into();
+    Ok(())
+}
+
+/// The meaning of one of these words.
+pub(crate) fn one_of<T: Clone>(text: &str, words: &[(&str, T)]) -> Result<T, ValueError> {
+    if let Some((_, value)) = words.iter().find(|(word, _)| *word == text.trim()) {
+        return Ok(value.clone());
+    }
+    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    let (last, others) = known.split_last().expect("a list of words has one");
+    bad(format!("give {} or {last}", others.join(", ")))
+}
+
+/// `O_SYNC` and `O_DSYNC` of writes.
+pub(crate) fn sync_flags(text: &str) -> Result<(bool, bool), ValueError> {
+    one_of(text, &[("none", (false, false)), ("sync", (true, false)), ("dsync", (false, true))])
+}
+
+/// The switches of `io_uring`: fixed buffers, registered files, polling, a polling submitter; `None` of other engines.
+pub(crate) fn ring_switches(engine: &mut Engine) -> Option<[&mut bool; 4]> {
+    match engine {
+        Engine::IoUring { fixed_buffers, registered_files, poll, submit_poll } => {
+            Some([fixed_buffers, registered_files, poll, submit_poll])
+        }
+        _ => None,
+    }
 }
 
 /// A whole number from `least` to `most`.

@@ -26,7 +26,7 @@ pub(super) struct Chooser {
 
 const NOTHING: Op = Op { offset: 0, length: 0, direction: 0, file: 0 };
 
-/// What the engine asks for at once.
+/// Number of I/Os that the engine asks for at once.
 const TEMPLATES: usize = 256;
 
 const WHOLE: u64 = 1 << 32;
@@ -108,7 +108,8 @@ impl Chooser {
         Ok(())
     }
 
-    /// Where all go one way, that way, and the length of each hundredth of the draws. Behind them are as many as a mask needs.
+    /// Direction of all, where they go one way, and the length of each hundredth of the draws. Behind them are as
+    /// many as a mask needs.
     pub(super) fn one_way(&self) -> Option<(u8, [u32; 128])> {
         let mut used = (0..3u8).filter(|&direction| !self.lengths[usize::from(direction)].is_empty());
         let (direction, None) = (used.next()?, used.next()) else { return None };

@@ -45,7 +45,7 @@ struct Segment {
 enum Weight {
     /// 1 / (rank + 1)^theta
     Zipf { theta: f64 },
-    /// What falls on the rank when the share up to x is (x / count)^power.
+    /// Weight of a rank when the share up to x is (x / count)^power.
     Pareto { power: f64, count: f64 },
     /// exp(-((rank - middle) / deviation)^2 / 2)
     Normal { middle: f64, deviation: f64 },

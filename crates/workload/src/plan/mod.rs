@@ -50,7 +50,6 @@ use zones::Zoned;
 /// clone taken before the first [`Plan::fill`] repeats them.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Draws offsets.
     rng: Rng,
     /// Draws directions and lengths: from numbers of its own, so that the size of batches changes nothing.
     choices: Rng,
@@ -299,7 +298,6 @@ impl Plan {
 }
 
 impl Plan {
-    /// From the start of the region.
     fn place(&mut self, op: &Op) -> u64 {
         let mut length = self.region.length;
         let mut base = 0;
@@ -313,7 +311,6 @@ impl Plan {
         base + self.place_in(op, length)
     }
 
-    /// From the start of what has `length` bytes.
     fn place_in(&mut self, op: &Op, length: u64) -> u64 {
         let Some(following) = &mut self.following else {
             return self.offsets.next(op, length, &mut self.rng);

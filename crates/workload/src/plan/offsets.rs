@@ -15,7 +15,7 @@ pub(super) struct Grid {
     pub(super) count: u64,
 }
 
-/// How offsets follow each other, from the start of the region.
+/// Rule by which offsets follow each other, from the start of the region.
 #[derive(Clone, Debug)]
 pub(super) enum Offsets {
     /// Independent draws, all places of the direction's grid alike.
@@ -33,9 +33,9 @@ pub(super) enum Offsets {
     },
     /// One before the other.
     Backward {
-        /// From the end of a block to the start of the next.
+        /// Bytes from the end of a block to the start of the next.
         step: u64,
-        /// Where the last one ended, for each file and direction; 0 before the first.
+        /// End of the last block, for each file and direction; 0 before the first.
         ends: Vec<[u64; 3]>,
     },
 }

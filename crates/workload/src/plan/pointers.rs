@@ -21,7 +21,7 @@ pub(super) struct Pointers {
     block: u64,
     in_order: bool,
     mixed: bool,
-    /// What is written stays: it is to be read back.
+    /// Data that was written stays: it is to be read back.
     keeps: bool,
     files: Vec<Zones>,
 }
@@ -37,7 +37,7 @@ struct Zones {
     begun: bool,
 }
 
-/// As in fio, a job that writes works on whole zones.
+/// The region cut to whole zones, which a job that writes works on, as in fio.
 pub(super) fn whole_zones(job: &Job, region: Region) -> Region {
     let Some(asked) = job.write_pointers.filter(|_| job.mix != Mix::READ) else { return region };
     let zone = asked.zone.0.max(1);

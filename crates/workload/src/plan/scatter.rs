@@ -9,14 +9,14 @@ const _: () = assert!(ODD[0] & ODD[1] & ODD[2] & 1 == 1);
 /// Blocks that are scattered together.
 pub(crate) type Lanes = [u32; LANES];
 
-/// What scatters them, by a mask of at most 32 bits.
+/// Steps that scatter blocks, by a mask of at most 32 bits.
 pub(crate) struct Steps {
     pub(crate) keys: [u64; 3],
     pub(crate) mask: u32,
     pub(crate) shift: u32,
 }
 
-/// What [`super::shuffle::Shuffle`] does with one block, of many.
+/// Does to many blocks what [`super::shuffle::Shuffle`] does to one.
 #[inline]
 pub(crate) fn scatter_each(steps: &Steps, lanes: &mut Lanes) {
     let &Steps { keys, mask, shift } = steps;

@@ -412,7 +412,7 @@ fn any_multiple_of_the_smallest_is_as_likely_and_a_pass_has_every_block() {
     assert!(sizes.iter().all(|count| count.abs_diff(ops.len() / 200) < 60), "{sizes:?}");
 }
 
-/// What is drawn in a tight loop is what the plan draws one by one, to the bit.
+/// The tight loop draws what the plan draws one by one, to the bit.
 #[test]
 fn the_tight_loops_draw_what_one_by_one_draws() {
     let sizes = vec![(Bytes(4096), 60), (Bytes(8192), 30), (Bytes(65_536), 10)];

@@ -31,7 +31,7 @@ impl Zoned {
         moves
     }
 
-    /// Where the zone starts, for an I/O of so many bytes.
+    /// Start of the zone for an I/O of so many bytes.
     pub(super) fn base(&mut self, bytes: u32) -> u64 {
         self.left = self.left.saturating_sub(u64::from(bytes));
         self.base

@@ -15,7 +15,7 @@ use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result};
 const MAGIC: u32 = 0x6561_7400;
 const RECORD: usize = 48;
 
-/// Of the lower half of `action`; its ninth bit says that the record names a control group.
+/// Events in the lower half of `action`; its ninth bit says that the record names a control group.
 const QUEUE: u32 = 1;
 const ISSUE: u32 = 7;
 

@@ -17,10 +17,10 @@ use super::error::{Wrong, shown};
 use super::number;
 use super::parsed::{Action, Event, Found, NOTHING, Parsed, wrong_fields};
 
-/// How lines begin that blkparse prints besides events: the summary at the end, and what it reads.
+/// Beginnings of lines that blkparse prints besides events: the summary at the end, and what it reads.
 const REMARKS: &[&str] = &["CPU", "Total (", "Events (", "Skips:", "Throughput (", "Input file "];
 
-/// What the lines so far have said.
+/// State of the lines so far.
 #[derive(Debug, Default)]
 pub(super) struct Blkparse {
     /// The summary has begun; its lines are of many kinds.
@@ -97,7 +97,7 @@ impl Kind {
     }
 }
 
-/// `8,0`.
+/// True of numbers like `8,0`.
 pub(super) fn is_device(word: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     word.split_once(',').is_some_and(|(major, minor)| is_number(major) && is_number(minor))

@@ -6,15 +6,15 @@
 pub struct TraceError {
     /// The name that the trace was opened with.
     pub path: String,
-    /// From 1; 0 of the file as a whole.
+    /// Number of the line, from 1; 0 of the file as a whole.
     pub line: u64,
-    /// What stands there and what is wrong with it.
+    /// Text that stands there and what is wrong with it.
     pub what: String,
-    /// What to do.
+    /// Remedy, as the end of a sentence.
     pub remedy: String,
 }
 
-/// What is wrong with a line, before anybody knows which.
+/// Problem with a line, before anybody knows which.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) what: String,

@@ -22,7 +22,7 @@ use super::parsed::{Action, Event, Found, NOTHING, Parsed};
 
 const EXAMPLES: [&str; 2] = ["/dev/sdx read 8192 4096", "1500 /dev/sdx read 8192 4096"];
 
-/// What the lines so far have said.
+/// State of the lines so far.
 #[derive(Debug, Default)]
 pub(super) struct Fio {
     /// 2 or 3, once the first line has been read.

@@ -42,7 +42,7 @@ pub use survey::{DiskSeen, Survey, survey};
 /// One I/O of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceIo {
-    /// When it was issued, since the first I/O of the trace; never less than the one before.
+    /// Time of issue, since the first I/O of the trace; never less than the one before.
     pub at: Nanos,
     /// Read, write or trim. Of a flush, `Write`.
     pub direction: Direction,
@@ -54,14 +54,14 @@ pub struct TraceIo {
     pub flush: bool,
 }
 
-/// How a trace is written.
+/// Format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TraceFormat {
     /// fio's `write_iolog`, version 2 and 3: the first line tells which.
     FioIolog,
     /// The traces of Microsoft Research Cambridge: comma-separated, times in units of 100 ns.
     MsrCsv,
-    /// What `blkparse` prints when nobody chose another format, or the binary it prints: see [`as_text`].
+    /// Output of `blkparse` when nobody chose another format, or the binary it prints: see [`as_text`].
     Blkparse,
     /// Storage Performance Council: comma-separated, times in seconds.
     Spc,
@@ -79,7 +79,7 @@ impl TraceFormat {
         TraceFormat::Disksim,
     ];
 
-    /// As it is typed: `fio`, `msr`, `blkparse`, `spc`, `disksim`.
+    /// Name as it is typed: `fio`, `msr`, `blkparse`, `spc`, `disksim`.
     pub const fn name(self) -> &'static str {
         match self {
             TraceFormat::FioIolog => "fio",
@@ -117,7 +117,7 @@ impl TraceFormat {
     }
 }
 
-/// Which disks of a trace are replayed, and where they lie on the device.
+/// Disks of a trace that are replayed, and their places on the device.
 ///
 /// Disks are named as the trace names them: a path (fio), `host.number` (MSR), `major,minor` (blkparse), a number (SPC,
 /// `DiskSim`).
@@ -132,7 +132,7 @@ pub enum Disks {
     Laid(Vec<(String, u64)>),
 }
 
-/// What happens to I/Os behind the end of the device.
+/// Treatment of I/Os behind the end of the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Beyond {
     /// It is not looked at.
@@ -144,12 +144,12 @@ pub enum Beyond {
     Wrap(Bytes),
 }
 
-/// How a trace is read.
+/// Options of reading a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceOptions {
-    /// Which disks, and where.
+    /// Disks that are replayed, and their places.
     pub disks: Disks,
-    /// What is done about I/Os that the device is too small for.
+    /// Treatment of I/Os that the device is too small for.
     pub beyond: Beyond,
 }
 

@@ -68,12 +68,13 @@ impl<'a> Opened<'a> {
         self.recorded.disk.clone().map_or_else(|| self.survey.laid(), Disks::Only)
     }
 
-    /// As fast as the depth allows where nothing says when an I/O was issued, as in most logs of fio's version 2.
+    /// Speed of the replay; as fast as the depth allows (`None`) where nothing says when an I/O was issued, as in
+    /// most logs of fio's version 2.
     pub fn speed(&self) -> Option<f64> {
         self.recorded.speed.filter(|_| self.survey.span > Nanos(0) || self.survey.ios() < 2)
     }
 
-    /// On a target of so many bytes.
+    /// Reads it for a target of so many bytes.
     pub fn read(&self, capacity: Bytes) -> anyhow::Result<Trace> {
         let beyond = if self.recorded.wrap { Beyond::Wrap(capacity) } else { Beyond::Refuse(capacity) };
         self.read_as(self.disks(), beyond)
@@ -121,7 +122,7 @@ impl<'a> Opened<'a> {
     }
 }
 
-/// What came through FIFOs, by path: a trace is read more than once, and a FIFO gives it once.
+/// Bytes that came through FIFOs, by path: a trace is read more than once, and a FIFO gives it once.
 static ONCE: Mutex<BTreeMap<PathBuf, Arc<[u8]>>> = Mutex::new(BTreeMap::new());
 
 fn reader(recorded: &Recorded, fifo: OpenFifo) -> anyhow::Result<Box<dyn BufRead>> {

@@ -5,14 +5,13 @@ use iostack_model::Direction;
 use super::TraceFormat;
 use super::error::{Wrong, shown};
 
-/// What a recorded operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Of(Direction),
     Flush,
 }
 
-/// Where in the block layer an I/O was seen. Formats other than blkparse's know only one place.
+/// Event of the block layer at which an I/O was seen. Formats other than blkparse's know only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// It came to the block layer.
@@ -41,7 +40,7 @@ pub(super) type Found<'a> = [Option<Parsed<'a>>; 3];
 pub(super) const NOTHING: Found<'static> = [None, None, None];
 
 impl<'a> Parsed<'a> {
-    /// As the only I/O of its line.
+    /// The I/Os of a line that has only this one.
     pub(super) fn alone(self) -> Found<'a> {
         [Some(self), None, None]
     }

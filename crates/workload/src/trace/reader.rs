@@ -23,7 +23,7 @@ const TRIM_MAX: u64 = 1 << 30;
 const LEAP_LEAST: Nanos = Nanos::secs(86_400);
 /// No device trims so much at once.
 const TRIM_LIMIT: u64 = 16 << 40;
-/// Where I/Os that wrap around begin again, in multiples of this, so that they stay aligned.
+/// I/Os that wrap around begin again at multiples of this, so that they stay aligned.
 const WRAP_UNIT: u64 = 4096;
 
 /// The I/Os of a trace, one after the other; the last may be an error.
@@ -32,14 +32,14 @@ pub struct Trace {
     lines: Lines,
     parser: Parser,
     places: Places,
-    /// In order of time, and those of the same time in order of line.
+    /// I/Os in order of time, and those of the same time in order of line.
     window: VecDeque<Held>,
-    /// Which events count, once there was a choice.
+    /// Events that count, once there was a choice.
     event: Option<Event>,
     /// Time of the first I/O, and of the last, as the trace says them.
     first: Option<u64>,
     last: u64,
-    /// Why there is no more.
+    /// Error that ends the trace.
     end: Option<TraceError>,
     is_over: bool,
     empty: u64,
@@ -252,7 +252,7 @@ fn part(parsed: &Parsed<'_>, base: u64, beyond: Beyond) -> Result<TraceIo, Wrong
     Ok(TraceIo { at: Nanos(0), direction, offset, length, flush: false })
 }
 
-/// Where an I/O lies on a device that may be too small for it.
+/// First byte of an I/O on a device that may be too small for it.
 fn placed(offset: u64, length: u32, end: u64, beyond: Beyond) -> Result<u64, Wrong> {
     match beyond {
         Beyond::Refuse(size) if end > size.0 => {
@@ -276,7 +276,7 @@ fn placed(offset: u64, length: u32, end: u64, beyond: Beyond) -> Result<u64, Wro
     }
 }
 
-/// Where each disk of the trace lies on the device.
+/// Place of each disk of the trace on the device.
 struct Places {
     /// `None`: all of them are told apart, none is moved.
     disks: Option<Disks>,
@@ -368,7 +368,7 @@ fn listed(names: &[String]) -> String {
 /// The lines of a reader, in memory that is used again.
 struct Lines {
     reader: Box<dyn BufRead>,
-    /// Of the line that was read last, from 1.
+    /// Number of the line that was read last, from 1.
     number: u64,
     bytes: Vec<u8>,
 }

@@ -14,7 +14,7 @@ pub const FILE_SPAN: u64 = 1 << 48;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     ops: Vec<Op>,
-    /// When each was issued, since the first.
+    /// Time of issue of each, since the first.
     at: Vec<Nanos>,
     /// I/Os by direction.
     ios: [u64; 3],
@@ -89,12 +89,12 @@ impl Recording {
         Bytes(self.bits & self.bits.wrapping_neg())
     }
 
-    /// From the first to the last.
+    /// Time from the first to the last.
     pub fn span(&self) -> Nanos {
         self.at.last().copied().unwrap_or_default()
     }
 
-    /// When the I/O of this number was issued, since the first; `None` behind the last.
+    /// Time of issue of the I/O of this number, since the first; `None` behind the last.
     pub fn at(&self, number: usize) -> Option<Nanos> {
         self.at.get(number).copied()
     }

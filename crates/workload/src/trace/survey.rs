@@ -10,27 +10,27 @@ use super::{Disks, TraceError, TraceFormat};
 /// Disks that are laid one after the other begin at multiples of this.
 const ALIGN: u64 = 1 << 20;
 
-/// What a trace asks of one disk.
+/// I/Os of a trace on one disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiskSeen {
-    /// As the trace names it.
+    /// Name that the trace gives the disk.
     pub name: String,
     /// I/Os by direction.
     pub ios: [u64; 3],
     /// Bytes by direction.
     pub bytes: [u64; 3],
-    /// Flushes.
+    /// Number of flushes.
     pub flushes: u64,
     /// First byte behind all that was touched.
     pub end: u64,
 }
 
-/// What a trace asks.
+/// I/Os of a trace on all disks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     /// Each disk, in the order in which they were met.
     pub disks: Vec<DiskSeen>,
-    /// From the first I/O to the last.
+    /// Time from the first I/O to the last.
     pub span: Nanos,
     /// Reads and writes of no bytes, which are left out.
     pub empty: u64,

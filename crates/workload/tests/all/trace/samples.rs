@@ -6,11 +6,11 @@ use iostack_workload::trace::{Disks, TraceOptions, survey};
 use super::{READ, TRIM, WRITE, flush, io, parsed, trace};
 
 /// The first ten lines of `WebSearch2` of the `UMass` trace repository.
-const WEB_SEARCH: &str = include_str!("../data/traces/websearch2.spc");
+const WEB_SEARCH: &str = include_str!("../../data/traces/websearch2.spc");
 /// A binary recording with one of each kind of I/O, printed by blkparse 1.2.0.
-pub(super) const BLKPARSE: &str = include_str!("../data/traces/blkparse-1.2.0.txt");
+pub(super) const BLKPARSE: &str = include_str!("../../data/traces/blkparse-1.2.0.txt");
 /// Written by fio 3.33: `--filename=one:two --size=1m --rw=randrw --bs=4k,8k --io_limit=96k --fsync=4 --rate_iops=2000`.
-pub(super) const FIO: &str = include_str!("../data/traces/fio-3.33.log");
+pub(super) const FIO: &str = include_str!("../../data/traces/fio-3.33.log");
 
 fn only(disk: &str) -> TraceOptions {
     TraceOptions { disks: Disks::Only(disk.to_owned()), ..TraceOptions::default() }

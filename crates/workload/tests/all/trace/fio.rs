@@ -20,7 +20,7 @@ impl Folder {
         std::fs::read_to_string(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// What fio says; `None` where it is not installed.
+    /// The JSON that fio says; `None` where it is not installed.
     fn fio(&self, arguments: &[&str]) -> Option<serde_json::Value> {
         let mut command = Command::new("fio");
         command.args(["--output-format=json", "--output=said.json"]).args(arguments).current_dir(&*self.0);

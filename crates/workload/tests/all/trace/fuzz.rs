@@ -9,70 +9,9 @@ use iostack_workload::{Rng, TraceFormat, TraceIo};
 use super::samples::{BLKPARSE, FIO};
 use super::{io, parsed, trace};
 
-/// What parsers may stumble over.
-const PIECES: &[&str] = &[
-    "",
-    "0",
-    "-1",
-    "18446744073709551615",
-    "18446744073709551616",
-    "36028797018963967",
-    "1e308",
-    "1e-5",
-    "nan",
-    ".",
-    ",",
-    " ",
-    "\t",
-    "+",
-    "\n",
-    "\r\n",
-    "\0",
-    "é",
-    "８",
-    "0x",
-    "0xffffffff",
-    "fffffffff",
-    "R",
-    "W",
-    "FWFS",
-    "FF",
-    "N",
-    "8,0",
-    "Q",
-    "D",
-    "fio version 3 iolog\n",
-    "wait",
-    "sync",
-    "Read",
-    "CPU0 (a):",
-    "[a + b]",
-    "4294967296",
-    "0.000000000",
-];
-
-fn mutate(text: &[u8], rng: &mut Rng) -> Vec<u8> {
-    let mut bytes = text.to_vec();
-    for _ in 0..=rng.below(4) {
-        let at = rng.below(bytes.len() as u64 + 1) as usize;
-        let to = (at + rng.below(12) as usize).min(bytes.len());
-        match rng.below(5) {
-            0 => drop(bytes.drain(at..to)),
-            1 => drop(bytes.splice(at..to, PIECES[rng.below(PIECES.len() as u64) as usize].bytes())),
-            2 => bytes.truncate(at),
-            3 => {
-                let copy = bytes[at..to].to_vec();
-                drop(bytes.splice(at..at, copy));
-            }
-            _ => {
-                if let Some(byte) = bytes.get_mut(at) {
-                    *byte ^= 1 << rng.below(8);
-                }
-            }
-        }
-    }
-    bytes
-}
+/// Texts that parsers may stumble over.
+const PIECES: &str = "0 -1 18446744073709551615 18446744073709551616 36028797018963967 1e308 1e-5 nan . , \t + \n \r\n \0 é ８ 0x \
+     0xffffffff fffffffff R W FWFS FF N 8,0 Q D fio version 3 iolog\n wait sync Read CPU0 (a): [a + b] 4294967296 0.000000000";
 
 fn options(rng: &mut Rng) -> TraceOptions {
     let names = ["0", "one", "8,0", "usr.0"];
@@ -106,7 +45,7 @@ fn mutated_traces_end_in_a_named_line_or_in_sound_ios() {
         if rng.below(20) == 0 {
             format = TraceFormat::ALL[rng.below(5) as usize];
         }
-        let bytes = mutate(text.as_bytes(), &mut rng);
+        let bytes = crate::mutated(text.as_bytes(), PIECES, &mut rng);
         let options = options(&mut rng);
         let lines = bytes.split(|&byte| byte == b'\n').count() as u64;
         let mut last = 0;

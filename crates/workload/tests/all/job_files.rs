@@ -10,23 +10,19 @@ use iostack_workload::{
     JobFile, JobFileError, ParseContext, Plan, Rng, parse_fio, parse_toml, region, validate,
 };
 
-fn corpus() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
-    job_files(&folder)
-}
-
-fn copied_from() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../jobs")
-}
-
-fn job_files(folder: &Path) -> Vec<PathBuf> {
+/// The job files of a folder with this extension; the folder stands below the crate's.
+fn job_files(folder: &str, extension: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "fio"))
-        .collect();
+    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let mut files: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|own| own == extension)).collect();
     files.sort();
     files
+}
+
+fn corpus() -> Vec<PathBuf> {
+    job_files("tests/corpus", "fio")
 }
 
 fn parse_text(text: &str, path: &Path, lenient: bool) -> Result<JobFile, JobFileError> {
@@ -74,7 +70,7 @@ fn fio_accepts_the_corpus_too() {
         println!("SKIPPED fio_accepts_the_corpus_too: fio is not installed");
         return;
     }
-    for path in corpus().iter().chain(&job_files(&copied_from())) {
+    for path in corpus().iter().chain(&job_files("../../jobs", "fio")) {
         // fio looks for includes in its working directory; its parser opens nothing else.
         let output = Command::new("fio")
             .arg("--parse-only")
@@ -90,13 +86,7 @@ fn fio_accepts_the_corpus_too() {
 
 #[test]
 fn the_files_to_copy_from_parse() {
-    let folder = copied_from();
-    let toml: Vec<PathBuf> = fs::read_dir(&folder)
-        .expect("jobs/ is there")
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-        .collect();
-    let fio = job_files(&folder);
+    let [toml, fio] = ["toml", "fio"].map(|extension| job_files("../../jobs", extension));
     assert!(toml.len() >= 4 && fio.len() >= 2, "{toml:?} {fio:?}");
     for path in toml.iter().chain(&fio) {
         let text = fs::read_to_string(path).expect("readable");
@@ -111,7 +101,7 @@ fn the_files_to_copy_from_parse() {
 
 #[test]
 fn fios_own_examples_parse() {
-    let files = job_files(Path::new("/usr/share/doc/fio/examples"));
+    let files = job_files("/usr/share/doc/fio/examples", "fio");
     if files.is_empty() {
         println!("SKIPPED fios_own_examples_parse: no /usr/share/doc/fio/examples on this machine");
         return;
@@ -129,73 +119,12 @@ fn fios_own_examples_parse() {
     assert!(lenient * 3 >= files.len() * 2, "{lenient} of {}", files.len());
 }
 
-const SNIPPETS: &[&str] = &[
-    "=",
-    "[",
-    "]",
-    ":",
-    ",",
-    "/",
-    "%",
-    "-",
-    "\\",
-    "\"",
-    ";",
-    "#",
-    "\n",
-    "${",
-    "}",
-    "$ncpus",
-    "(",
-    ")",
-    "*",
-    "0x",
-    "µ",
-    "é",
-    "\0",
-    "999999999999999999999",
-    "-1",
-    "0",
-    "kib",
-    "include ",
-    "include=",
-    "[global]\n",
-    "[a]\n",
-    "zipf:",
-    "zoned:",
-    "bssplit=",
-    "numjobs=9\n",
-    "4k/",
-    "\r\n",
-    "\u{feff}",
-    "[[job]]\n",
-    "[defaults]\n",
-];
+/// Texts that parsers may stumble over.
+const PIECES: &str = "= [ ] : , / % - \\ \" ; # \n ${ } $ncpus ( ) * 0x µ é \0 999999999999999999999 -1 0 kib include include= \
+     [global]\n [a]\n zipf: zoned: bssplit= numjobs=9\n 4k/ \r\n \u{feff} [[job]]\n [defaults]\n";
 
-/// A text with one to eight small accidents.
 fn mutated(text: &str, rng: &mut Rng) -> String {
-    let mut letters: Vec<char> = text.chars().collect();
-    for _ in 0..=rng.below(7) {
-        let at = rng.below(letters.len() as u64 + 1) as usize;
-        match rng.below(5) {
-            0 => {
-                let end = (at + rng.below(20) as usize).min(letters.len());
-                letters.drain(at..end);
-            }
-            1 if at < letters.len() => letters[at] = char::from(rng.below(128) as u8),
-            2 => {
-                let end = (at + rng.below(60) as usize).min(letters.len());
-                let again: Vec<char> = letters[at..end].to_vec();
-                letters.splice(at..at, again);
-            }
-            3 => letters.truncate(at.max(1)),
-            _ => {
-                let snippet = SNIPPETS[rng.below(SNIPPETS.len() as u64) as usize];
-                letters.splice(at..at, snippet.chars());
-            }
-        }
-    }
-    letters.into_iter().collect()
+    String::from_utf8_lossy(&crate::mutated(text.as_bytes(), PIECES, rng)).into_owned()
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn parsed(text: &str, format: TraceFormat) -> Result<Vec<TraceIo>, TraceError> {
     trace(text, format, &TraceOptions::default()).collect()
 }
 
-/// What the first error of a text says.
+/// The text of the first error.
 fn refused(text: &(impl AsRef<[u8]> + ?Sized), format: TraceFormat, options: &TraceOptions) -> String {
     let mut trace = trace(text, format, options);
     let error = trace.find_map(Result::err).expect("it is refused");
