@@ -1,6 +1,6 @@
 //! What an I/O costs the generator in user space, in instructions: these repeat where times do not, so they may be a gate.
 //!
-//! The load is this test program itself, started again to run one ignored test; `iostack_host::step` executes its thread
+//! The load is this test program itself, started again to run one ignored test; `iostack_stepcount` executes its thread
 //! one instruction at a time. The engine is optimised here as in a release (root `Cargo.toml`); the plan keeps its overflow
 //! checks and nothing is inlined at link time, so that a release costs less. Where tracing is not permitted, the tests
 //! skip aloud.
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use common::{random, run};
-use iostack_host::step::{Question, StepError, Subject, UserCost, cost};
+use iostack_stepcount::{Question, StepError, Subject, UserCost, cost};
 use iostack_model::{Job, Nanos};
 use iostack_testkit::folder;
 

@@ -7,7 +7,6 @@
 //! | where can we write without harm? | [`Scratch`], [`sweep`], [`signals`], [`save`] |
 //! | what time is it, what was counted? | [`clock`], [`counters`] |
 //! | has the medium been written at all, will it answer at once? | [`unwritten`], [`supports_nowait`] |
-//! | what does one I/O cost a program in user space? | [`step`] |
 //! | what do a system call and a context switch cost? | [`path`] |
 //! | how would it be with another scheduler? | [`set_scheduler`], [`restore_leftovers`] |
 //!
@@ -41,7 +40,6 @@ mod settings;
 pub mod signals;
 mod signature;
 mod sparse;
-pub mod step;
 mod storage;
 mod sys;
 #[cfg(test)]

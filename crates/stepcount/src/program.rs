@@ -19,7 +19,7 @@ const POLL: Duration = Duration::from_millis(20);
 const LINES_SHOWN: usize = 12;
 
 /// A command started by us, in its own process group. Ended, with all its descendants, when dropped.
-pub(super) struct Program {
+pub(crate) struct Program {
     child: Child,
     output: File,
     words: String,
@@ -27,7 +27,7 @@ pub(super) struct Program {
 
 impl Program {
     /// Starts the command; what it prints goes to `output`, or to a nameless file.
-    pub(super) fn start(words: &[OsString], output: Option<&Path>) -> Result<Self, StepError> {
+    pub(crate) fn start(words: &[OsString], output: Option<&Path>) -> Result<Self, StepError> {
         let (name, arguments) = words.split_first().ok_or(StepError::NoCommand)?;
         let shown = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
         let place = output.unwrap_or(Path::new("the command's output"));
@@ -50,17 +50,17 @@ impl Program {
     }
 
     /// The command as it was typed.
-    pub(super) fn words(&self) -> &str {
+    pub(crate) fn words(&self) -> &str {
         &self.words
     }
 
     /// Process id of the command itself.
-    pub(super) fn pid(&self) -> i32 {
+    pub(crate) fn pid(&self) -> i32 {
         i32::try_from(self.child.id()).expect("process ids are positive ints")
     }
 
     /// Lets the command run for `warm_up`; an error when it ends within.
-    pub(super) fn warm_up(&mut self, warm_up: Duration, stop: &AtomicBool) -> Result<(), StepError> {
+    pub(crate) fn warm_up(&mut self, warm_up: Duration, stop: &AtomicBool) -> Result<(), StepError> {
         let until = Instant::now() + warm_up;
         loop {
             self.must_live()?;
@@ -76,7 +76,7 @@ impl Program {
     }
 
     /// An error when the command has ended.
-    pub(super) fn must_live(&mut self) -> Result<(), StepError> {
+    pub(crate) fn must_live(&mut self) -> Result<(), StepError> {
         // A wait that fails means that the tracer saw the end first.
         let status = match self.child.try_wait() {
             Ok(None) => return Ok(()),
@@ -87,7 +87,7 @@ impl Program {
     }
 
     /// The last lines that the command printed, under a heading; empty when there are none.
-    pub(super) fn output_end(&mut self) -> String {
+    pub(crate) fn output_end(&mut self) -> String {
         let mut bytes = Vec::new();
         let length = self.output.seek(SeekFrom::End(0)).unwrap_or(0);
         let _ = self.output.seek(SeekFrom::Start(length.saturating_sub(16 << 10)));

@@ -10,9 +10,9 @@
 //! Only the instruction is covered. A program that asks the kernel or the vdso for the time sees the real one, and so
 //! do its other threads.
 
+use iostack_host::clock::Clock;
 use iostack_model::Nanos;
 
-use crate::clock::Clock;
 use crate::sys;
 
 /// Longest time that a call which carries I/O takes for the thread.
@@ -20,7 +20,7 @@ const IO_MOST: Nanos = Nanos::micros(200);
 
 /// The held-back time-stamp counter of one thread.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     start: u64,
     in_calls: u64,
     last: u64,
@@ -28,7 +28,7 @@ pub(super) struct Pace {
 
 impl Pace {
     /// Starts at the real time.
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Pace::at(sys::time_stamp())
     }
 
@@ -37,18 +37,18 @@ impl Pace {
     }
 
     /// A step is about to begin.
-    pub(super) fn before_step(&mut self) {
+    pub(crate) fn before_step(&mut self) {
         self.last = sys::time_stamp();
     }
 
     /// The step was a system call, which has returned at `now`, and its time is the thread's own.
-    pub(super) fn called(&mut self, now: u64, carried: bool) {
+    pub(crate) fn called(&mut self, now: u64, carried: bool) {
         let most = if carried { Clock::calibrated().ticks(IO_MOST.0) } else { u64::MAX };
         self.in_calls += now.saturating_sub(self.last).min(most);
     }
 
     /// What the thread's counter shows after so many instructions.
-    pub(super) fn shows(&self, instructions: u64) -> u64 {
+    pub(crate) fn shows(&self, instructions: u64) -> u64 {
         self.start + self.in_calls + instructions
     }
 }

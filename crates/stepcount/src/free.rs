@@ -65,7 +65,7 @@ struct Snapshot {
 
 /// The difference of two snapshots.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Delta {
+pub(crate) struct Delta {
     window: Duration,
     cpu_ns: u64,
     voluntary: u64,
@@ -90,7 +90,7 @@ fn snapshot(pid: i32, tid: i32) -> Option<Snapshot> {
 }
 
 /// Watches a thread for `window` without touching it; `None` when it ends meanwhile.
-pub(super) fn watch(pid: i32, tid: i32, window: Duration) -> Option<Delta> {
+pub(crate) fn watch(pid: i32, tid: i32, window: Duration) -> Option<Delta> {
     let before = snapshot(pid, tid)?;
     std::thread::sleep(window);
     let after = snapshot(pid, tid)?;
@@ -110,7 +110,7 @@ pub(super) fn watch(pid: i32, tid: i32, window: Duration) -> Option<Delta> {
 }
 
 /// Turns counters into figures per I/O, with the best count of I/Os there is.
-pub(super) fn per_io(delta: &Delta, counted: &Counted) -> Option<FreeRun> {
+pub(crate) fn per_io(delta: &Delta, counted: &Counted) -> Option<FreeRun> {
     let (counted_by, ios) = ios(delta, counted)?;
     let seconds = delta.window.as_secs_f64();
     Some(FreeRun {

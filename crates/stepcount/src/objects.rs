@@ -1,15 +1,16 @@
 //! Whose code is at an address?
 //!
-//! `/proc/PID/maps` says which file; the file's ELF symbol table says which function. Layouts are those of the
-//! System V ABI, "Object Files" (`Elf64_Ehdr`, `Elf64_Phdr`, `Elf64_Shdr`, `Elf64_Sym`).
+//! `/proc/PID/maps` says which file; the file's symbols say which function.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
+use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
+
 /// One line of `/proc/PID/maps`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mapping {
+pub(crate) struct Mapping {
     begin: u64,
     end: u64,
     offset: u64,
@@ -19,17 +20,17 @@ pub(super) struct Mapping {
 
 impl Mapping {
     /// True when `address` lies within.
-    pub(super) fn contains(&self, address: u64) -> bool {
+    pub(crate) fn contains(&self, address: u64) -> bool {
         (self.begin..self.end).contains(&address)
     }
 
     /// True when the bytes cannot change while they are mapped.
-    pub(super) fn is_fixed_code(&self) -> bool {
+    pub(crate) fn is_fixed_code(&self) -> bool {
         !self.writable && (self.path.starts_with('/') || self.is_vdso())
     }
 
     /// True for the kernel's own code in every process.
-    pub(super) fn is_vdso(&self) -> bool {
+    pub(crate) fn is_vdso(&self) -> bool {
         self.path == "[vdso]"
     }
 
@@ -44,7 +45,7 @@ impl Mapping {
 }
 
 /// The mappings of a process.
-pub(super) fn mappings(pid: i32) -> Vec<Mapping> {
+pub(crate) fn mappings(pid: i32) -> Vec<Mapping> {
     let text = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     text.lines().filter_map(mapping).collect()
 }
@@ -67,93 +68,73 @@ fn mapping(line: &str) -> Option<Mapping> {
 
 /// Where an address is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(crate) struct CodePlace {
     /// File name.
-    pub(super) object: String,
+    pub(crate) object: String,
     /// Function, where the file tells.
-    pub(super) symbol: Option<String>,
+    pub(crate) symbol: Option<String>,
     /// Address as `objdump -d` shows it.
-    pub(super) address: u64,
+    pub(crate) address: u64,
 }
 
 /// Finds places, reading each file once.
-pub(super) struct Finder {
+pub(crate) struct Finder {
     pid: i32,
     map: Vec<Mapping>,
-    tables: HashMap<String, Option<Table>>,
+    tables: HashMap<String, FunctionTable>,
 }
 
 impl Finder {
     /// For a process as it is mapped now.
-    pub(super) fn new(pid: i32) -> Self {
+    pub(crate) fn new(pid: i32) -> Self {
         Finder { pid, map: mappings(pid), tables: HashMap::new() }
     }
 
     /// Whose code is at `address`.
-    pub(super) fn place(&mut self, address: u64) -> Place {
+    pub(crate) fn place(&mut self, address: u64) -> CodePlace {
         let Some(mapping) = self.map.iter().find(|mapping| mapping.contains(address)) else {
-            return Place { object: "unknown".to_owned(), symbol: None, address };
+            return CodePlace { object: "unknown".to_owned(), symbol: None, address };
         };
         let (root, pid) = (&mapping.path, self.pid);
-        let read = || Table::read(Path::new(&format!("/proc/{pid}/root{root}")));
+        let read = || {
+            let bytes = fs::read(Path::new(&format!("/proc/{pid}/root{root}"))).unwrap_or_default();
+            FunctionTable::parse(&bytes).unwrap_or_default()
+        };
         let table = self.tables.entry(mapping.path.clone()).or_insert_with(read);
         let in_file = address - mapping.begin + mapping.offset;
-        let address = table.as_ref().and_then(|table| table.address_of(in_file)).unwrap_or(in_file);
-        let symbol = table.as_ref().and_then(|table| table.symbol(address));
-        Place { object: mapping.name(), symbol, address }
+        let address = table.address_of(in_file).unwrap_or(in_file);
+        let symbol = table.symbol(address);
+        CodePlace { object: mapping.name(), symbol, address }
     }
 }
 
 /// Loaded segments and functions of an ELF file.
-struct Table {
+#[derive(Default)]
+struct FunctionTable {
     /// Offset in the file, its length, address.
     segments: Vec<(u64, u64, u64)>,
     /// Address, size, name; sorted.
     functions: Vec<(u64, u64, String)>,
 }
 
-const LOAD: u64 = 1;
-const SYMBOLS: u64 = 2;
-const SYMBOLS_DYNAMIC: u64 = 11;
-const FUNCTION: u64 = 2;
-const FUNCTION_INDIRECT: u64 = 10;
-
-/// Little-endian number of `size` bytes at `offset`.
-fn number(bytes: &[u8], offset: usize, size: usize) -> Option<u64> {
-    let part = bytes.get(offset..offset.checked_add(size)?)?;
-    Some(part.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
-}
-
-/// `count` records of `size` bytes from `offset`, as far as the file goes.
-fn records(bytes: &[u8], offset: u64, size: u64, count: u64) -> impl Iterator<Item = &[u8]> {
-    let all = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
-    all.chunks_exact(usize::try_from(size).unwrap_or(0).max(1)).take(usize::try_from(count).unwrap_or(0))
-}
-
-impl Table {
-    fn read(path: &Path) -> Option<Table> {
-        Table::parse(&fs::read(path).ok()?)
-    }
-
-    fn parse(bytes: &[u8]) -> Option<Table> {
-        // Magic, 64-bit, little-endian.
-        if bytes.get(..6)? != b"\x7fELF\x02\x01" {
-            return None;
-        }
-        let at = |offset, size| number(bytes, offset, size);
-        let programs = records(bytes, at(0x20, 8)?, at(0x36, 2)?, at(0x38, 2)?);
-        let loaded = programs.filter(|header| number(header, 0, 4) == Some(LOAD));
-        let segments = loaded.filter_map(|header| {
-            Some((number(header, 8, 8)?, number(header, 32, 8)?, number(header, 16, 8)?))
+impl FunctionTable {
+    fn parse(bytes: &[u8]) -> object::Result<FunctionTable> {
+        let file = object::File::parse(bytes)?;
+        let segments = file.segments().map(|segment| {
+            let (offset, length) = segment.file_range();
+            (offset, length, segment.address())
         });
-        let segments = segments.collect();
-        let sections: Vec<&[u8]> = records(bytes, at(0x28, 8)?, at(0x3a, 2)?, at(0x3c, 2)?).collect();
-        let find = |kind| sections.iter().find(|header| number(header, 4, 4) == Some(kind));
-        let functions = match find(SYMBOLS).or_else(|| find(SYMBOLS_DYNAMIC)) {
-            Some(header) => functions(bytes, &sections, header).unwrap_or_default(),
-            None => Vec::new(),
+        let function = |symbol: object::Symbol<'_, '_>| {
+            let is_function = symbol.kind() == SymbolKind::Text && symbol.address() != 0;
+            let name = symbol.name_bytes().ok().filter(|_| is_function)?;
+            Some((symbol.address(), symbol.size(), String::from_utf8_lossy(name).into_owned()))
         };
-        Some(Table { segments, functions })
+        let mut functions: Vec<_> = file.symbols().filter_map(function).collect();
+        if functions.is_empty() {
+            functions = file.dynamic_symbols().filter_map(function).collect();
+        }
+        functions.sort();
+        Ok(FunctionTable { segments: segments.collect(), functions })
     }
 
     /// The address at which an offset of the file is linked.
@@ -168,25 +149,6 @@ impl Table {
         let (begin, size, name) = self.functions.get(after.checked_sub(1)?)?;
         (*size == 0 || address - begin < *size).then(|| name.clone())
     }
-}
-
-fn functions(bytes: &[u8], sections: &[&[u8]], table: &[u8]) -> Option<Vec<(u64, u64, String)>> {
-    let names_header = sections.get(usize::try_from(number(table, 40, 4)?).ok()?)?;
-    let names = usize::try_from(number(names_header, 24, 8)?).ok()?;
-    let (offset, length, size) = (number(table, 24, 8)?, number(table, 32, 8)?, number(table, 56, 8)?);
-    let symbol = |record: &[u8]| {
-        let kind = number(record, 4, 1)? & 0xf;
-        let address = number(record, 8, 8)?;
-        if address == 0 || (kind != FUNCTION && kind != FUNCTION_INDIRECT) {
-            return None;
-        }
-        let name = bytes.get(names + usize::try_from(number(record, 0, 4)?).ok()?..)?;
-        let name = name.split(|&byte| byte == 0).next()?;
-        Some((address, number(record, 16, 8)?, String::from_utf8_lossy(name).into_owned()))
-    };
-    let mut found: Vec<_> = records(bytes, offset, size, length / size.max(1)).filter_map(symbol).collect();
-    found.sort();
-    Some(found)
 }
 
 #[cfg(test)]
@@ -213,10 +175,10 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_elf_or_cut_short_has_no_symbols() {
-        assert!(Table::parse(b"#!/bin/sh\necho hello\n").is_none());
+        assert!(FunctionTable::parse(b"#!/bin/sh\necho hello\n").is_err());
         let own = fs::read("/proc/self/exe").unwrap();
         for length in [0, 5, 6, 63, 64, 100, own.len() / 2] {
-            if let Some(table) = Table::parse(&own[..length]) {
+            if let Ok(table) = FunctionTable::parse(&own[..length]) {
                 assert_eq!(table.symbol(u64::MAX), None);
             }
         }

@@ -14,7 +14,7 @@ const LONGEST: usize = 3;
 
 /// What an instruction is to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Instruction {
+pub(crate) enum Instruction {
     /// A system call.
     SystemCall,
     /// It reads the time-stamp counter, outside of the vdso.
@@ -37,7 +37,7 @@ impl Instruction {
 
 /// Pages of code that cannot change: those mapped from a file, and the vdso. Other code (a just-in-time compiler's)
 /// is read afresh at every step.
-pub(super) struct Code {
+pub(crate) struct Code {
     pid: i32,
     pages: HashMap<u64, Option<Box<[u8]>>>,
     map: Vec<Mapping>,
@@ -45,18 +45,18 @@ pub(super) struct Code {
 
 impl Code {
     /// The code of a process.
-    pub(super) fn new(pid: i32) -> Self {
+    pub(crate) fn new(pid: i32) -> Self {
         Code { pid, pages: HashMap::new(), map: mappings(pid) }
     }
 
     /// Forgets everything, because the program changed its mappings.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.pages.clear();
         self.map.clear();
     }
 
     /// What the instruction at `address` is.
-    pub(super) fn instruction(&mut self, address: u64) -> Instruction {
+    pub(crate) fn instruction(&mut self, address: u64) -> Instruction {
         match self.look(address) {
             // The vdso combines the counter with the kernel's own reading, which nobody holds back.
             Instruction::ReadsClock if self.is_vdso(address) => Instruction::Other,

@@ -17,7 +17,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::ptr;
 
-pub(super) use processor::{arguments, instruction_pointer, is_64_bit, result, show_clock};
+pub(crate) use processor::{arguments, instruction_pointer, is_64_bit, result, show_clock, time_stamp};
 
 /// The type in which the C library takes ptrace's requests.
 #[cfg(target_env = "musl")]
@@ -27,22 +27,22 @@ type Request = libc::c_uint;
 
 /// What a thread hands to a system call, of which these matter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// Which call.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// Its first argument.
-    pub(super) first: u64,
+    pub(crate) first: u64,
     /// Its fourth.
-    pub(super) fourth: u64,
+    pub(crate) fourth: u64,
 }
 
 /// `si_code` of the trap that announces the entry of a signal handler (`ptrace_notify(SIGTRAP)` in the kernel's
 /// `signal_setup_done`); a trap after an instruction has `TRAP_TRACE` or `TRAP_BRKPT`.
-pub(super) const TRAP_HANDLER_ENTRY: i32 = libc::SIGTRAP;
+pub(crate) const TRAP_HANDLER_ENTRY: i32 = libc::SIGTRAP;
 
 /// Why a traced thread stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(crate) enum Stop {
     /// A trap: one instruction or one system call is done, or a signal handler is entered.
     Trap,
     /// This signal is about to be delivered.
@@ -66,33 +66,33 @@ fn request(kind: Request, tid: i32, data: u64) -> io::Result<()> {
 }
 
 /// Attaches to a thread without stopping it. With `kill`, the kernel kills it should we die.
-pub(super) fn seize(tid: i32, kill: bool) -> io::Result<()> {
+pub(crate) fn seize(tid: i32, kill: bool) -> io::Result<()> {
     let options = if kill { libc::PTRACE_O_EXITKILL } else { 0 };
     request(libc::PTRACE_SEIZE, tid, options as u64)
 }
 
 /// Asks a running thread to stop.
-pub(super) fn interrupt(tid: i32) -> io::Result<()> {
+pub(crate) fn interrupt(tid: i32) -> io::Result<()> {
     request(libc::PTRACE_INTERRUPT, tid, 0)
 }
 
 /// Lets a stopped thread execute one instruction, delivering `signal` first unless it is 0.
-pub(super) fn single_step(tid: i32, signal: i32) -> io::Result<()> {
+pub(crate) fn single_step(tid: i32, signal: i32) -> io::Result<()> {
     request(libc::PTRACE_SINGLESTEP, tid, signal as u64)
 }
 
 /// Lets a group-stopped thread stay stopped, and tells us when that ends.
-pub(super) fn listen(tid: i32) -> io::Result<()> {
+pub(crate) fn listen(tid: i32) -> io::Result<()> {
     request(libc::PTRACE_LISTEN, tid, 0)
 }
 
 /// Lets a stopped thread run on, untraced, delivering `signal` unless it is 0.
-pub(super) fn detach(tid: i32, signal: i32) -> io::Result<()> {
+pub(crate) fn detach(tid: i32, signal: i32) -> io::Result<()> {
     request(libc::PTRACE_DETACH, tid, signal as u64)
 }
 
 /// `si_code` of the signal that stopped a thread.
-pub(super) fn trap_code(tid: i32) -> io::Result<i32> {
+pub(crate) fn trap_code(tid: i32) -> io::Result<i32> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let address = ptr::null_mut::<c_void>();
     // SAFETY: PTRACE_GETSIGINFO writes exactly one `siginfo_t`.
@@ -105,7 +105,7 @@ pub(super) fn trap_code(tid: i32) -> io::Result<i32> {
 }
 
 /// Waits until a traced thread stops or ends; `give_up` is asked whenever a [`Ticker`] ticks.
-pub(super) fn wait(tid: i32, give_up: &dyn Fn() -> bool) -> io::Result<Stop> {
+pub(crate) fn wait(tid: i32, give_up: &dyn Fn() -> bool) -> io::Result<Stop> {
     loop {
         let mut status = 0;
         // SAFETY: the kernel writes one int, which is ours.
@@ -138,7 +138,7 @@ fn meaning(status: i32) -> Stop {
 }
 
 /// Reads `buffer.len()` bytes at `address` of another process; `false` when they are not readable.
-pub(super) fn read_memory(pid: i32, address: u64, buffer: &mut [u8]) -> bool {
+pub(crate) fn read_memory(pid: i32, address: u64, buffer: &mut [u8]) -> bool {
     let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     let remote = libc::iovec { iov_base: address as *mut c_void, iov_len: buffer.len() };
     // SAFETY: `local` describes `buffer`, which outlives the call; `remote` is only checked by the kernel.
@@ -148,7 +148,7 @@ pub(super) fn read_memory(pid: i32, address: u64, buffer: &mut [u8]) -> bool {
 
 /// Interrupts this thread's blocking calls (`EINTR`) ten times a second while it lives, so that a wait can be
 /// given up. Uses SIGURG, which nobody else wants and which does nothing by default.
-pub(super) struct Ticker {
+pub(crate) struct Ticker {
     timer: libc::timer_t,
     before: libc::sigaction,
 }
@@ -157,7 +157,7 @@ extern "C" fn nothing(_signal: libc::c_int) {}
 
 impl Ticker {
     /// Starts ticking for the calling thread.
-    pub(super) fn start() -> io::Result<Self> {
+    pub(crate) fn start() -> io::Result<Self> {
         let before = set_handler()?;
         let mut event = MaybeUninit::<libc::sigevent>::zeroed();
         // SAFETY: zeroed is valid for a sigevent; the fields that matter follow.
@@ -204,13 +204,13 @@ impl Drop for Ticker {
 }
 
 /// Keeps the calling thread on one CPU until dropped.
-pub(super) struct Pinned {
+pub(crate) struct Pinned {
     before: libc::cpu_set_t,
 }
 
 impl Pinned {
     /// Moves the calling thread to `cpu`; `None` when that is not allowed.
-    pub(super) fn to(cpu: usize) -> Option<Self> {
+    pub(crate) fn to(cpu: usize) -> Option<Self> {
         let mut before = MaybeUninit::<libc::cpu_set_t>::zeroed();
         let size = size_of::<libc::cpu_set_t>();
         // SAFETY: `before` has room for `size` bytes.
@@ -241,7 +241,7 @@ impl Drop for Pinned {
 }
 
 /// An empty file without a name, gone with its last descriptor.
-pub(super) fn nameless_file() -> io::Result<File> {
+pub(crate) fn nameless_file() -> io::Result<File> {
     // SAFETY: the name is a C string with static lifetime.
     let descriptor = unsafe { libc::memfd_create(c"iostack-cost-output".as_ptr(), libc::MFD_CLOEXEC) };
     if descriptor == -1 {
@@ -252,7 +252,7 @@ pub(super) fn nameless_file() -> io::Result<File> {
 }
 
 /// Has the kernel kill the command should the thread that starts it die.
-pub(super) fn die_with_us(command: &mut Command) {
+pub(crate) fn die_with_us(command: &mut Command) {
     let arm = || {
         // SAFETY: prctl with these arguments touches no memory and is safe after fork.
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
@@ -263,13 +263,13 @@ pub(super) fn die_with_us(command: &mut Command) {
 }
 
 /// Sends a signal to one process; a process that is gone already is no error.
-pub(super) fn kill(pid: i32, signal: i32) {
+pub(crate) fn kill(pid: i32, signal: i32) {
     // SAFETY: no memory is involved.
     unsafe { libc::kill(pid, signal) };
 }
 
 /// Clock ticks per second in /proc/PID/stat.
-pub(super) fn clock_ticks_per_second() -> u64 {
+pub(crate) fn clock_ticks_per_second() -> u64 {
     // SAFETY: no memory is involved.
     let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
     u64::try_from(ticks).ok().filter(|&ticks| ticks > 0).unwrap_or(100)

@@ -14,30 +14,30 @@ const PAGE: u64 = 4096;
 
 /// A process as `/proc/PID/stat` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Process {
-    pub(super) pid: i32,
+pub(crate) struct Process {
+    pub(crate) pid: i32,
     parent: i32,
     /// Start time in clock ticks since boot; together with the id it names a process for ever.
-    pub(super) started: u64,
+    pub(crate) started: u64,
 }
 
 /// A thread, and what it did in the window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Thread {
-    pub(super) pid: i32,
-    pub(super) tid: i32,
-    pub(super) name: String,
+pub(crate) struct Thread {
+    pub(crate) pid: i32,
+    pub(crate) tid: i32,
+    pub(crate) name: String,
     /// CPU time it used.
-    pub(super) cpu_ns: u64,
+    pub(crate) cpu_ns: u64,
     /// Calls that read, and pages read at the block layer, where the kernel tells.
-    pub(super) reads: u64,
+    pub(crate) reads: u64,
     /// Calls that write.
-    pub(super) writes: u64,
+    pub(crate) writes: u64,
 }
 
 /// Name and the numbered fields of a stat line, the first being the state (field 3 of proc(5)). The name may hold
 /// blanks and parentheses, so it ends at the last closing one.
-pub(super) fn split_stat(line: &str) -> Option<(String, Vec<&str>)> {
+pub(crate) fn split_stat(line: &str) -> Option<(String, Vec<&str>)> {
     let open = line.find('(')?;
     let close = line.rfind(')')?;
     let name = line.get(open + 1..close)?.to_owned();
@@ -45,7 +45,7 @@ pub(super) fn split_stat(line: &str) -> Option<(String, Vec<&str>)> {
 }
 
 /// Field `number` of proc(5), counted from 1 there.
-pub(super) fn stat_field(fields: &[&str], number: usize) -> Option<u64> {
+pub(crate) fn stat_field(fields: &[&str], number: usize) -> Option<u64> {
     fields.get(number.checked_sub(3)?)?.parse().ok()
 }
 
@@ -63,7 +63,7 @@ fn numbers(directory: &Path) -> Vec<i32> {
 }
 
 /// `root` and all its descendants that live.
-pub(super) fn family(root: i32) -> Vec<Process> {
+pub(crate) fn family(root: i32) -> Vec<Process> {
     let all: Vec<Process> = numbers(Path::new("/proc")).into_iter().filter_map(process).collect();
     descendants(root, &all)
 }
@@ -82,7 +82,7 @@ fn descendants(root: i32, all: &[Process]) -> Vec<Process> {
 }
 
 /// True while the process that was seen is still there, and not another one with its number.
-pub(super) fn lives(seen: Process) -> bool {
+pub(crate) fn lives(seen: Process) -> bool {
     process(seen.pid).is_some_and(|now| now.started == seen.started) && !is_zombie(seen.pid)
 }
 
@@ -92,7 +92,7 @@ fn is_zombie(pid: i32) -> bool {
 }
 
 /// CPU time of one thread in ns: from schedstat, exact, else from stat, in clock ticks.
-pub(super) fn cpu_ns(pid: i32, tid: i32) -> Option<u64> {
+pub(crate) fn cpu_ns(pid: i32, tid: i32) -> Option<u64> {
     let exact = fs::read_to_string(format!("/proc/{pid}/task/{tid}/schedstat")).ok();
     if let Some(ns) = exact.as_deref().and_then(|line| line.split(' ').next()?.parse().ok()) {
         return Some(ns);
@@ -104,7 +104,7 @@ pub(super) fn cpu_ns(pid: i32, tid: i32) -> Option<u64> {
 }
 
 /// The CPU a thread ran on last.
-pub(super) fn last_cpu(pid: i32, tid: i32) -> Option<usize> {
+pub(crate) fn last_cpu(pid: i32, tid: i32) -> Option<usize> {
     let line = fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
     let (_, fields) = split_stat(&line)?;
     usize::try_from(stat_field(&fields, 39)?).ok()
@@ -131,7 +131,7 @@ fn threads(processes: &[Process]) -> Vec<Thread> {
 }
 
 /// The threads of a family that used CPU time within `window`, busiest first.
-pub(super) fn busiest(root: i32, window: Duration) -> Vec<Thread> {
+pub(crate) fn busiest(root: i32, window: Duration) -> Vec<Thread> {
     let before = threads(&family(root));
     std::thread::sleep(window);
     let mut after = threads(&family(root));

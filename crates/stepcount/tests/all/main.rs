@@ -13,8 +13,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use iostack_host::step::{CountedBy, Doubt, Question, StepError, Subject, UserCost, cost};
 use iostack_model::Nanos;
+use iostack_stepcount::{CountedBy, Doubt, Question, StepError, Subject, UserCost, cost};
 
 /// Names the load that `the_load` runs.
 const LOAD: &str = "IOSTACK_TEST_LOAD";

@@ -39,22 +39,22 @@ const STRETCH: u64 = 5;
 
 /// How far to step.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(crate) struct Limits {
     /// Fewest instructions to let pass before counting.
-    pub(super) settle: u64,
+    pub(crate) settle: u64,
     /// Instructions to count, from the first I/O after that on; up to [`STRETCH`] times as many where the window does not
     /// suffice.
-    pub(super) instructions: u64,
+    pub(crate) instructions: u64,
     /// Hold the thread's time-stamp counter back, see [`Pace`].
-    pub(super) hold_clock: bool,
+    pub(crate) hold_clock: bool,
     /// Parts into which the window is to be split.
-    pub(super) parts: u64,
+    pub(crate) parts: u64,
 }
 
 /// A thread we are attached to. Runs on, untraced, when dropped.
-pub(super) struct Tracee<'a> {
-    pub(super) pid: i32,
-    pub(super) tid: i32,
+pub(crate) struct Tracee<'a> {
+    pub(crate) pid: i32,
+    pub(crate) tid: i32,
     stop: &'a AtomicBool,
     deadline: Instant,
     stopped: bool,
@@ -65,7 +65,7 @@ pub(super) struct Tracee<'a> {
 
 impl<'a> Tracee<'a> {
     /// Attaches to thread `tid` of process `pid` and stops it. With `kill`, it dies when we do.
-    pub(super) fn attach(
+    pub(crate) fn attach(
         (pid, tid): (i32, i32),
         kill: bool,
         deadline: Instant,
@@ -89,7 +89,7 @@ impl<'a> Tracee<'a> {
     }
 
     /// An error when the thread runs 32-bit code.
-    pub(super) fn must_be_64_bit(&self, name: &str) -> Result<(), StepError> {
+    pub(crate) fn must_be_64_bit(&self, name: &str) -> Result<(), StepError> {
         match sys::is_64_bit(self.tid) {
             Ok(false) => Err(StepError::Not64Bit(name.to_owned())),
             _ => Ok(()),
@@ -174,7 +174,7 @@ fn refused(pid: i32, tid: i32, source: io::Error) -> StepError {
 
 /// Steps until the limits are reached or something ends it. Stops right after an I/O call where it can, so that a
 /// loop is counted in whole turns.
-pub(super) fn run(tracee: &mut Tracee, limits: Limits) -> Result<Trace, StepError> {
+pub(crate) fn run(tracee: &mut Tracee, limits: Limits) -> Result<Trace, StepError> {
     let begin = Instant::now();
     let tid = tracee.tid;
     let mut stepper = Stepper::new(tracee, limits);
@@ -323,7 +323,7 @@ impl<'a, 'b> Stepper<'a, 'b> {
         if std::mem::take(&mut self.injected) && sys::trap_code(tid)? == sys::TRAP_HANDLER_ENTRY {
             self.pending = None;
         } else if let Some(pending) = self.pending.take() {
-            let returned = crate::sys::time_stamp();
+            let returned = sys::time_stamp();
             let calls = self.trace.calls.len();
             if !pending.restarted {
                 self.count();

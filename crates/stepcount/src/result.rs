@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::calls;
 use super::free::FreeRun;
-use super::objects::Place;
+use super::objects::CodePlace;
 use super::record::{Ended, Trace};
 use super::summary::Counted;
 use super::threads::Thread;
@@ -204,13 +204,13 @@ const SPREAD_FINE: f64 = 0.02;
 const SHARE_FINE: f64 = 0.05;
 
 /// Puts the answer together.
-pub(super) fn assemble(
+pub(crate) fn assemble(
     subject: &str,
     (thread, cpu_share): (&Thread, f64),
     trace: &Trace,
     counted: Counted,
     free_run: Option<FreeRun>,
-    places: Vec<(Place, u64)>,
+    places: Vec<(CodePlace, u64)>,
 ) -> UserCost {
     let ios = counted.ios as f64;
     let instructions_per_io = counted.instructions as f64 / ios;
@@ -274,7 +274,7 @@ fn file_costs(counted: &Counted) -> Vec<FileCost> {
 }
 
 /// Instructions by file and by function, most first: shares of what an I/O costs.
-fn by_place(places: &[(Place, u64)], per_io: f64) -> [Vec<PlaceCost>; 2] {
+fn by_place(places: &[(CodePlace, u64)], per_io: f64) -> [Vec<PlaceCost>; 2] {
     let mut objects: BTreeMap<(&str, Option<&str>), u64> = BTreeMap::new();
     let mut functions = objects.clone();
     for (place, count) in places {
@@ -295,22 +295,25 @@ fn by_place(places: &[(Place, u64)], per_io: f64) -> [Vec<PlaceCost>; 2] {
     })
 }
 
-fn addresses(places: Vec<(Place, u64)>) -> Vec<AddressCost> {
-    let cost =
-        |(place, count): (Place, u64)| AddressCost { object: place.object, address: place.address, count };
+fn addresses(places: Vec<(CodePlace, u64)>) -> Vec<AddressCost> {
+    let cost = |(place, count): (CodePlace, u64)| AddressCost {
+        object: place.object,
+        address: place.address,
+        count,
+    };
     let mut costs: Vec<AddressCost> = places.into_iter().map(cost).collect();
     costs.sort_by(|a, b| b.count.cmp(&a.count).then(a.address.cmp(&b.address)));
     costs
 }
 
 /// True when the thread did I/O, all of it by calls that write.
-pub(super) fn only_writes(trace: &Trace) -> bool {
+pub(crate) fn only_writes(trace: &Trace) -> bool {
     let mut carrying = trace.calls.iter().filter(|call| call.ios > 0).peekable();
     carrying.peek().is_some() && carrying.all(|call| calls::writes(call.number))
 }
 
 /// `read 12, futex 3`: the commonest calls of a trace.
-pub(super) fn commonest_calls(trace: &Trace) -> String {
+pub(crate) fn commonest_calls(trace: &Trace) -> String {
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
     for call in &trace.calls {
         *counts.entry(call.number).or_default() += 1;

@@ -12,8 +12,14 @@ const CODE_SEGMENT_64: u64 = 0x33;
 
 type Registers = libc::user_regs_struct;
 
+/// The time-stamp counter, not ordered against other instructions.
+pub(crate) fn time_stamp() -> u64 {
+    // SAFETY: every x86_64 processor has RDTSC, and Linux lets user mode use it.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
 /// Address of the next instruction of a stopped thread. Cheaper than all registers.
-pub(in crate::step) fn instruction_pointer(tid: i32) -> io::Result<u64> {
+pub(crate) fn instruction_pointer(tid: i32) -> io::Result<u64> {
     let offset = offset_of!(Registers, rip);
     let mut word: c_long = 0;
     // SAFETY: the raw call stores one word at the fourth argument, which is ours.
@@ -44,23 +50,23 @@ fn set_registers(tid: i32, registers: &Registers) -> io::Result<()> {
 }
 
 /// False when a stopped thread runs 32-bit code.
-pub(in crate::step) fn is_64_bit(tid: i32) -> io::Result<bool> {
+pub(crate) fn is_64_bit(tid: i32) -> io::Result<bool> {
     Ok(registers(tid)?.cs == CODE_SEGMENT_64)
 }
 
 /// What a thread that stands before `syscall` hands over.
-pub(in crate::step) fn arguments(tid: i32) -> io::Result<Arguments> {
+pub(crate) fn arguments(tid: i32) -> io::Result<Arguments> {
     let registers = registers(tid)?;
     Ok(Arguments { number: registers.rax, first: registers.rdi, fourth: registers.r10 })
 }
 
 /// What a system call told a thread that stands behind it.
-pub(in crate::step) fn result(tid: i32) -> io::Result<i64> {
+pub(crate) fn result(tid: i32) -> io::Result<i64> {
     Ok(registers(tid)?.rax.cast_signed())
 }
 
 /// Replaces what `rdtsc` told a thread that stands behind it.
-pub(in crate::step) fn show_clock(tid: i32, ticks: u64) -> io::Result<()> {
+pub(crate) fn show_clock(tid: i32, ticks: u64) -> io::Result<()> {
     let mut registers = registers(tid)?;
     (registers.rax, registers.rdx) = (ticks & u64::from(u32::MAX), ticks >> 32);
     set_registers(tid, &registers)

@@ -14,15 +14,15 @@ const PAUSE: Duration = Duration::from_micros(100);
 
 /// State of one ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ring {
+pub(crate) struct Ring {
     /// Completions so far, modulo 2^32.
-    pub(super) completions: u32,
+    pub(crate) completions: u32,
     /// A kernel thread submits (`IORING_SETUP_SQPOLL`).
-    pub(super) polled: bool,
+    pub(crate) polled: bool,
 }
 
 /// The rings a process has open, by descriptor.
-pub(super) fn rings(pid: i32) -> BTreeMap<u64, Ring> {
+pub(crate) fn rings(pid: i32) -> BTreeMap<u64, Ring> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     let mut found = BTreeMap::new();
     for entry in entries {
@@ -40,7 +40,7 @@ pub(super) fn rings(pid: i32) -> BTreeMap<u64, Ring> {
 
 /// State of the ring behind a descriptor. The kernel leaves it out while the ring is busy submitting (it only tries
 /// for the lock), so this asks again.
-pub(super) fn ring(pid: i32, descriptor: u64) -> Option<Ring> {
+pub(crate) fn ring(pid: i32, descriptor: u64) -> Option<Ring> {
     let path = format!("/proc/{pid}/fdinfo/{descriptor}");
     for _ in 0..ATTEMPTS {
         let text = fs::read_to_string(&path).ok()?;

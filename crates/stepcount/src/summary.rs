@@ -21,39 +21,39 @@ const EVEN: f64 = 0.01;
 
 /// A trace, added up.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Counted {
+pub(crate) struct Counted {
     /// Instructions between the first and the last I/O call.
-    pub(super) instructions: u64,
+    pub(crate) instructions: u64,
     /// I/Os of these turns.
-    pub(super) ios: u64,
+    pub(crate) ios: u64,
     /// Completions returned by `io_getevents` in these turns.
-    pub(super) completions: u64,
+    pub(crate) completions: u64,
     /// Instructions per I/O of each part.
-    pub(super) parts: Vec<f64>,
+    pub(crate) parts: Vec<f64>,
     /// By number: calls and I/Os.
-    pub(super) calls: BTreeMap<u64, (u64, u64)>,
+    pub(crate) calls: BTreeMap<u64, (u64, u64)>,
     /// I/Os by file.
-    pub(super) files: BTreeMap<PathBuf, u64>,
+    pub(crate) files: BTreeMap<PathBuf, u64>,
     /// Calls of the read and write family, whatever they went to.
-    pub(super) transfers: u64,
+    pub(crate) transfers: u64,
     /// Those of them that carried I/O.
-    pub(super) transfers_with_io: u64,
+    pub(crate) transfers_with_io: u64,
     /// I/Os came through rings.
-    pub(super) rings: bool,
+    pub(crate) rings: bool,
     /// A kernel thread submitted; the I/Os are completions of the ring.
-    pub(super) polled: bool,
+    pub(crate) polled: bool,
     /// Descriptor of the ring, when it is known.
-    pub(super) ring: Option<u64>,
+    pub(crate) ring: Option<u64>,
     /// Bytes at the block layer, of these I/Os.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// Whole beats that were counted; 0 when there is none.
-    pub(super) beats: u64,
+    pub(crate) beats: u64,
     /// Turns off the beat, and the instructions by which they exceed others; not in `instructions`.
-    pub(super) apart: (u64, u64),
+    pub(crate) apart: (u64, u64),
 }
 
 /// Adds up a trace in `parts` parts.
-pub(super) fn add_up(trace: &Trace, parts: u64) -> Counted {
+pub(crate) fn add_up(trace: &Trace, parts: u64) -> Counted {
     let mut counted = Counted { ring: trace.ring, ..Counted::default() };
     let mut marks = marks(trace);
     if marks.is_empty() && !trace.tails.is_empty() {
@@ -82,7 +82,7 @@ pub(super) fn add_up(trace: &Trace, parts: u64) -> Counted {
 }
 
 /// True when a longer window would say nothing new: it holds several beats, or is even without one.
-pub(super) fn suffices(trace: &Trace, parts: u64) -> bool {
+pub(crate) fn suffices(trace: &Trace, parts: u64) -> bool {
     let marks = marks(trace);
     if let Some(beat) = beat::beat(&marks) {
         return beat.count() >= BEATS_ENOUGH;

@@ -17,21 +17,20 @@
 
 mod beat;
 mod calls;
+mod code;
 mod counters;
 mod error;
 mod free;
 mod intent;
 mod objects;
+mod pace;
 mod program;
 mod record;
 mod result;
 mod rings;
 mod summary;
-mod threads;
-
-mod code;
-mod pace;
 mod sys;
+mod threads;
 mod trace;
 
 use std::ffi::OsString;
@@ -99,7 +98,7 @@ pub struct Question<'a> {
     pub talk: &'a dyn Fn(&str),
 }
 
-/// Counts.
+/// Counts what one I/O of the subject costs.
 pub fn cost(question: &Question) -> Result<UserCost, StepError> {
     if !cfg!(target_arch = "x86_64") {
         return Err(StepError::Architecture(std::env::consts::ARCH));
@@ -232,7 +231,7 @@ fn step(
     question: &Question,
     thread: &Thread,
     ours: bool,
-) -> Result<(Trace, Vec<(objects::Place, u64)>), StepError> {
+) -> Result<(Trace, Vec<(objects::CodePlace, u64)>), StepError> {
     let deadline = Instant::now() + Duration::from_nanos(question.patience.0);
     // On one CPU the two hand over to each other without waking another one.
     let _pinned = threads::last_cpu(thread.pid, thread.tid).and_then(sys::Pinned::to);

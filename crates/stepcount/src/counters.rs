@@ -3,7 +3,7 @@
 use std::fs;
 
 /// Sum of the values of `key: value` lines.
-pub(super) fn sum(text: &str, keys: &[&str]) -> u64 {
+pub(crate) fn sum(text: &str, keys: &[&str]) -> u64 {
     let pairs = text.lines().filter_map(|line| line.split_once(':'));
     pairs
         .filter(|(key, _)| keys.contains(key))
@@ -11,16 +11,16 @@ pub(super) fn sum(text: &str, keys: &[&str]) -> u64 {
         .sum()
 }
 
-pub(super) fn file(pid: i32, tid: i32, name: &str) -> Option<String> {
+pub(crate) fn file(pid: i32, tid: i32, name: &str) -> Option<String> {
     fs::read_to_string(format!("/proc/{pid}/task/{tid}/{name}")).ok()
 }
 
 /// The lines of a file of counters; none where the kernel does not tell.
-pub(super) fn counters(pid: i32, tid: i32, name: &str) -> String {
+pub(crate) fn counters(pid: i32, tid: i32, name: &str) -> String {
     file(pid, tid, name).unwrap_or_default()
 }
 
 /// Bytes that a thread has moved at the block layer; `None` where the kernel does not count or tell them.
-pub(super) fn thread_bytes(pid: i32, tid: i32) -> Option<u64> {
+pub(crate) fn thread_bytes(pid: i32, tid: i32) -> Option<u64> {
     Some(sum(&file(pid, tid, "io")?, &["read_bytes", "write_bytes"]))
 }

@@ -13,7 +13,7 @@
 //! off and told apart. Pure. Start reading at [`beat`].
 
 /// State after an I/O call: instructions so far, I/Os so far.
-pub(super) type Mark = (u64, u64);
+pub(crate) type Mark = (u64, u64);
 
 /// Most expensive turns that are compared with each other.
 const TURNS_MAX: usize = 512;
@@ -23,20 +23,20 @@ const APART_RARE: usize = 16;
 
 /// Whole beats of a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Beat {
+pub(crate) struct Beat {
     /// The marks at which beats begin, and the one at which the last ends; work off the beat is taken off.
-    pub(super) marks: Vec<Mark>,
+    pub(crate) marks: Vec<Mark>,
     /// First and last of them as they were, to find what else lies within.
-    pub(super) within: (u64, u64),
+    pub(crate) within: (u64, u64),
     /// Turns within that are off the beat.
-    pub(super) apart: u64,
+    pub(crate) apart: u64,
     /// Instructions by which these exceed a usual turn.
-    pub(super) apart_instructions: u64,
+    pub(crate) apart_instructions: u64,
 }
 
 impl Beat {
     /// Whole beats.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.marks.len() - 1
     }
 }
@@ -53,7 +53,7 @@ struct Peak {
 }
 
 /// The beat of these marks; `None` when no expensive turn comes three times at the same distance.
-pub(super) fn beat(marks: &[Mark]) -> Option<Beat> {
+pub(crate) fn beat(marks: &[Mark]) -> Option<Beat> {
     let peaks = peaks(marks);
     let period = period(&peaks)?;
     let members = members(&peaks, period)?;

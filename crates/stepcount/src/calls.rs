@@ -11,7 +11,7 @@ const NAMES: &str = include_str!("syscalls-x86-64.txt");
 
 /// How a system call carries I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Carries {
+pub(crate) enum Carries {
     /// One I/O when it succeeds on a file or block device: the read and write family.
     One,
     /// As many as it returns: `io_submit`.
@@ -27,10 +27,10 @@ pub(super) enum Carries {
 }
 
 /// `io_uring_enter` flag: the descriptor is an index of registered rings (`include/uapi/linux/io_uring.h`).
-pub(super) const ENTER_REGISTERED_RING: u64 = 1 << 4;
+pub(crate) const ENTER_REGISTERED_RING: u64 = 1 << 4;
 
 /// How call `number` carries I/O.
-pub(super) fn carries(number: u64) -> Carries {
+pub(crate) fn carries(number: u64) -> Carries {
     match number {
         // read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2
         0 | 1 | 17..=20 | 295 | 296 | 327 | 328 => Carries::One,
@@ -45,13 +45,13 @@ pub(super) fn carries(number: u64) -> Carries {
 }
 
 /// True for the write family.
-pub(super) fn writes(number: u64) -> bool {
+pub(crate) fn writes(number: u64) -> bool {
     // write pwrite64 writev pwritev pwritev2
     matches!(number, 1 | 18 | 20 | 296 | 328)
 }
 
 /// The name of call `number`.
-pub(super) fn name(number: u64) -> String {
+pub(crate) fn name(number: u64) -> String {
     let mut lines = NAMES.lines().filter_map(|line| line.split_once(' '));
     let found = lines.find(|(known, _)| known.parse() == Ok(number));
     found.map_or_else(|| format!("call {number}"), |(_, name)| name.to_owned())
@@ -59,12 +59,12 @@ pub(super) fn name(number: u64) -> String {
 
 /// A return value by which the kernel asks itself to make the same call again (`ERESTARTSYS` 512 to
 /// `ERESTART_RESTARTBLOCK` 516 in include/linux/errno.h); the program never sees it, a tracer does.
-pub(super) fn is_restart(value: i64) -> bool {
+pub(crate) fn is_restart(value: i64) -> bool {
     matches!(value, -514..=-512 | -516)
 }
 
 /// The file behind a descriptor when it is storage: a regular file outside /proc and /sys, or a block device.
-pub(super) fn storage_file(pid: i32, descriptor: u64) -> Option<PathBuf> {
+pub(crate) fn storage_file(pid: i32, descriptor: u64) -> Option<PathBuf> {
     let link = format!("/proc/{pid}/fd/{descriptor}");
     let kind = fs::metadata(&link).ok()?.file_type();
     if !kind.is_file() && !kind.is_block_device() {
