@@ -19,10 +19,10 @@ use iostack_stats::Recorder;
 use iostack_workload::Op;
 use iostack_workload::load::FAILURES_MAX;
 
-use crate::back::BackTally;
-use crate::board::{Board, SideTally, Tally};
+use crate::board::Board;
 use crate::failures::Failures;
 use crate::sys::{self, ThreadUse};
+use crate::tally::{BackTally, SideTally, Tally, ThreadResult};
 use crate::watch::Watch;
 
 /// The stop flag is looked at, and progress published, at least this often.
@@ -124,19 +124,6 @@ pub(crate) struct Paused {
     span: Span,
     last: u64,
     syscalls: u64,
-}
-
-/// What one thread leaves behind.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ThreadResult {
-    /// From here on I/Os counted, ticks.
-    pub(crate) border: u64,
-    /// Moment of the last completion, ticks; the border when there was none.
-    pub(crate) last: u64,
-    pub(crate) usage: ThreadUse,
-    pub(crate) syscalls: u64,
-    pub(crate) failures: Failures,
-    pub(crate) interrupted: bool,
 }
 
 impl<'a> Meter<'a> {

@@ -183,13 +183,9 @@ pub(crate) fn advise(file: RawFd, random: bool) {
 
 /// fsync, or fdatasync.
 pub(crate) fn sync(file: RawFd, data_only: bool) -> io::Result<()> {
-    if data_only {
-        // SAFETY: the call takes no memory of ours.
-        check(unsafe { libc::fdatasync(file) })
-    } else {
-        // SAFETY: as above.
-        check(unsafe { libc::fsync(file) })
-    }
+    let call = if data_only { libc::fdatasync } else { libc::fsync };
+    // SAFETY: neither call takes memory of ours.
+    check(unsafe { call(file) })
 }
 
 /// `sync_file_range`.
@@ -206,7 +202,10 @@ pub(crate) fn sync_range(file: RawFd, offset: u64, length: u64, how: RangeSync) 
 
 /// Reserves a range of a file, within its length or beyond.
 pub(crate) fn allocate(file: RawFd, keep_length: bool, offset: u64, length: u64) -> io::Result<()> {
-    let mode = if keep_length { libc::FALLOC_FL_KEEP_SIZE } else { 0 };
+    fallocate(file, if keep_length { libc::FALLOC_FL_KEEP_SIZE } else { 0 }, offset, length)
+}
+
+fn fallocate(file: RawFd, mode: i32, offset: u64, length: u64) -> io::Result<()> {
     // SAFETY: the call takes no memory of ours.
     check(unsafe { libc::fallocate(file, mode, offset.cast_signed(), length.cast_signed()) })
 }
@@ -219,9 +218,7 @@ pub(crate) fn truncate(file: RawFd, length: u64) -> io::Result<()> {
 
 /// Lets the file forget a range: a hole in it.
 pub(crate) fn punch_hole(file: RawFd, offset: u64, length: u64) -> io::Result<()> {
-    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-    // SAFETY: the call takes no memory of ours.
-    check(unsafe { libc::fallocate(file, mode, offset.cast_signed(), length.cast_signed()) })
+    fallocate(file, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, offset, length)
 }
 
 /// Lets the block device forget a range.
@@ -267,6 +264,12 @@ pub fn allow_many_files() {
         // SAFETY: the call reads one rlimit. A refusal leaves the old limit, which is no worse than before.
         unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
     }
+}
+
+/// What a call that moves no bytes gives, as if it had moved so many: these, or `-errno`.
+pub(crate) fn moved(length: usize, result: io::Result<()>) -> isize {
+    result
+        .map_or_else(|error| -(error.raw_os_error().unwrap_or(libc::EIO) as isize), |()| length.cast_signed())
 }
 
 fn check(result: i32) -> io::Result<()> {

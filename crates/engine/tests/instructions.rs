@@ -7,6 +7,7 @@
 #![cfg(target_arch = "x86_64")]
 
 #[expect(dead_code, reason = "each test file uses its own part")]
+#[path = "all/common.rs"]
 mod common;
 
 use std::ffi::OsString;
@@ -14,8 +15,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use common::{random, run};
-use iostack_stepcount::{Question, StepError, Subject, UserCost, cost};
 use iostack_model::{Job, Nanos};
+use iostack_stepcount::{Question, StepError, Subject, UserCost, cost};
 use iostack_testkit::folder;
 
 /// Names the file and the options of the job that `the_load` runs.

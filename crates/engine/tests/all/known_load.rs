@@ -1,19 +1,14 @@
 //! A load whose answer is known: what was asked is what is counted, here and by the device.
 
-#[expect(dead_code, reason = "each test file uses its own part")]
-mod common;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{counted, engines, is_refused, random, run};
+use crate::common::{come, counted, engines, random, run};
 use iostack_engine::{Control, run_job};
-use iostack_model::{
-    Access, Arrival, Batch, Bytes, Caveat, Engine, Heat, Job, LogRequest, Mix, Nanos, Order, Rate, Storage,
-    TargetKind, TargetName,
-};
+use iostack_model::*;
 use iostack_testkit::{Loop, folder, or_skip};
 
 const MIB: u64 = 1 << 20;
+const PERMUTATION: Access = Access::Random { order: Order::Permutation, distribution: Distribution::Uniform };
 
 #[test]
 fn ninety_seven_ios_are_counted_as_97_by_every_engine() {
@@ -23,11 +18,7 @@ fn ninety_seven_ios_are_counted_as_97_by_every_engine() {
         for (depth, submit) in [(1, 1), (7, 1), (32, 16), (128, 128)] {
             let batch = Batch { submit, complete_min: submit.min(depth) };
             let job = Job { batch, ..counted(engine, depth, 97, 8 * MIB) };
-            let result = run(&job, &path);
-            if is_refused("ninety_seven_ios", &result) {
-                continue;
-            }
-            let outcome = result.expect("a plain file");
+            let Some(outcome) = come("ninety_seven_ios", run(&job, &path)) else { continue };
             assert_eq!(outcome.read.latency.count, 97, "{engine:?} {depth} {submit}");
             assert_eq!(outcome.read.bytes, Bytes(97 * 4096));
             assert_eq!(outcome.series.iter().map(|slice| slice.ios[0]).sum::<u64>(), 97);
@@ -47,11 +38,7 @@ fn writes_and_mixes_are_counted_exactly_too() {
     for engine in engines() {
         for mix in [Mix::WRITE, Mix::reads(50)] {
             let job = Job { mix, ..counted(engine, 8, 97, 8 * MIB) };
-            let result = run(&job, &path);
-            if is_refused("writes_and_mixes", &result) {
-                continue;
-            }
-            let outcome = result.expect("a plain file");
+            let Some(outcome) = come("writes_and_mixes", run(&job, &path)) else { continue };
             assert_eq!(outcome.ios(), 97, "{engine:?} {mix:?}");
             assert_eq!(outcome.bytes(), Bytes(97 * 4096));
             assert_eq!(outcome.write.latency.count == 97, mix == Mix::WRITE);
@@ -110,16 +97,8 @@ fn the_device_counts_what_we_count() {
     let Some(device) = or_skip("the_device_counts_what_we_count", Loop::over(&image)) else { return };
     for engine in engines().into_iter().filter(|&engine| engine != Engine::Mmap) {
         for mix in [Mix::READ, Mix::WRITE] {
-            let access = Access::Random {
-                order: Order::Permutation,
-                distribution: iostack_model::Distribution::Uniform,
-            };
-            let job = Job { mix, access, ..counted(engine, 4, 97, 8 * MIB) };
-            let result = run(&job, &device);
-            if is_refused("the_device_counts", &result) {
-                continue;
-            }
-            let outcome = result.expect("a loop device");
+            let job = Job { mix, access: PERMUTATION, ..counted(engine, 4, 97, 8 * MIB) };
+            let Some(outcome) = come("the_device_counts", run(&job, &device)) else { continue };
             let counted = outcome.device.as_ref().expect("a loop device has counters");
             let direction = usize::from(mix == Mix::WRITE);
             assert_eq!(outcome.ios(), 97);
@@ -138,10 +117,7 @@ fn the_device_counts_what_we_count() {
 fn a_pass_over_the_region_is_every_block_once() {
     let folder = folder!("known-pass");
     let path = random(&folder, "data", 4 * MIB);
-    for access in [
-        Access::Sequential,
-        Access::Random { order: Order::Permutation, distribution: iostack_model::Distribution::Uniform },
-    ] {
+    for access in [Access::Sequential, PERMUTATION] {
         let job = Job { access, loops: 2, engine: Engine::Libaio, queue_depth: 16, ..Job::default() };
         let outcome = run(&job, &path).expect("a plain file");
         assert_eq!(outcome.bytes(), Bytes(8 * MIB));

@@ -1,13 +1,10 @@
 //! A trace is done as it was recorded: the same I/Os, in order, at their times.
 
-#[expect(dead_code, reason = "each test file uses its own part")]
-mod common;
-
 use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::random;
+use crate::common::random;
 use iostack_engine::{Control, Work};
 use iostack_host::Held;
 use iostack_model::*;

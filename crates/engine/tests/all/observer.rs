@@ -1,13 +1,10 @@
 //! Somebody who looks at a load from inside sees each I/O begin once and come back once.
 
-#[expect(dead_code, reason = "each test file uses its own part")]
-mod common;
-
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use common::{counted, engines, is_refused, random, run_with};
+use crate::common::{come, counted, engines, random, run_with};
 use iostack_engine::Control;
 use iostack_model::{Access, Batch, BlockSizes, Bytes, Engine, Job, Lane, LaneRequest, Mix, Nanos, Observer};
 use iostack_testkit::folder;
@@ -85,11 +82,12 @@ fn each_io_of_each_engine_begins_once_and_comes_back_once() {
             let batch = Batch { submit, complete_min: 1 };
             let job = Job { batch, threads: 2, ..counted(engine, depth, 97, 8 * MIB) };
             let counter = Counter::default();
-            let result = run_with(&job, &path, &Control { observer: Some(&counter), ..Control::none() });
-            if is_refused("each_io_of_each_engine", &result) {
+            let Some(outcome) = come(
+                "each_io_of_each_engine",
+                run_with(&job, &path, &Control { observer: Some(&counter), ..Control::none() }),
+            ) else {
                 continue;
-            }
-            let outcome = result.expect("a plain file");
+            };
             let count = |number: &AtomicU64| number.load(Ordering::Relaxed);
             assert_eq!(outcome.ios(), 194, "{engine:?} {depth} {submit}");
             assert_eq!(count(&counter.begun), 194, "{engine:?} {depth} {submit}");
@@ -154,8 +152,8 @@ fn writes_of_the_same_bytes_are_never_out_at_once_where_that_is_asked() {
         let meeting = Meeting { ops: ops.clone(), met: AtomicU64::new(0) };
         let job = Job { engine, one_at_a_place, ..job.clone() };
         let result = run_with(&job, &path, &Control { observer: Some(&meeting), ..Control::none() });
-        if !is_refused("writes_of_the_same_bytes", &result) {
-            assert_eq!(result.expect("a plain file").ios(), 400);
+        if let Some(outcome) = come("writes_of_the_same_bytes", result) {
+            assert_eq!(outcome.ios(), 400);
         }
         meeting.met.into_inner()
     };

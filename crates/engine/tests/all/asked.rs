@@ -1,15 +1,12 @@
 //! What a job may ask beside its I/O: demands, priorities, an end of others, a steady rate, files made ready, duplicates.
 
-#[expect(dead_code, reason = "each test file uses its own part")]
-mod common;
-
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use common::{is_refused, random, run, run_with};
+use crate::common::{come, random, run, run_with};
 use iostack_engine::{Control, Work};
 use iostack_host::Held;
 use iostack_model::*;
@@ -268,11 +265,7 @@ fn so_many_ios_carry_a_priority_of_their_own_to_the_kernel() {
             let logs = LogRequest { latency: Some("none".into()), ..LogRequest::default() };
             Job { engine, host, logs, queue_depth: 8, loops: 2, ..Job::default() }
         };
-        let result = run(&job(2), &path);
-        if is_refused("so_many_ios_carry_a_priority", &result) {
-            continue;
-        }
-        let outcome = result.expect("best effort is allowed to all");
+        let Some(outcome) = come("so_many_ios_carry_a_priority", run(&job(2), &path)) else { continue };
         let preferred = outcome.log.iter().filter(|entry| entry.io_priority == 2 << 13 | 5).count();
         assert_eq!((outcome.failures.len(), outcome.log.len()), (0, 512), "{engine:?}");
         // 154 expected; 6 standard deviations are 62.

@@ -60,13 +60,13 @@ pub(crate) fn counted(engine: Engine, depth: u32, count: u64, size: u64) -> Job 
     }
 }
 
-/// True when the kernel or container refuses this engine here; says so.
-pub(crate) fn is_refused(test: &str, result: &Result<Outcome, EngineError>) -> bool {
-    if let Err(error @ EngineError::EngineUnavailable { .. }) = result {
+/// What came of a job that can only fail here because the kernel or container refuses its engine; `None`, said aloud, then.
+pub(crate) fn come(test: &str, result: Result<Outcome, EngineError>) -> Option<Outcome> {
+    if let Err(error @ EngineError::EngineUnavailable { .. }) = &result {
         println!("SKIPPED {test}: {error}");
-        return true;
+        return None;
     }
-    false
+    Some(result.expect("failures are part of the outcome"))
 }
 
 /// A small file system on a loop device over a file in the folder; `None`, said aloud, where we may not.

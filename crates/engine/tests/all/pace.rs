@@ -1,12 +1,9 @@
 //! An open loop keeps its schedule, and what waited counts as latency.
 
-#[expect(dead_code, reason = "each test file uses its own part")]
-mod common;
-
 use std::process::Command;
 use std::time::Duration;
 
-use common::{counted, mounted, random, run};
+use crate::common::{counted, mounted, random, run};
 use iostack_model::{Arrival, Caveat, Engine, Job, Mix, Nanos, Rate, Think};
 use iostack_testkit::folder;
 
