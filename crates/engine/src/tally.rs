@@ -1,10 +1,10 @@
 //! Counts that a thread hands on: to its board a few times a second, and to its report at the end.
 
+use iostack_host::counters::Usage;
 use iostack_model::Nanos;
 use iostack_stats::Recorder;
 
 use crate::failures::Failures;
-use crate::sys::ThreadUse;
 
 /// Counts of one direction between two publications.
 #[derive(Clone, Default)]
@@ -42,7 +42,7 @@ pub(crate) struct ThreadResult {
     pub(crate) border: u64,
     /// Moment of the last completion, ticks; the border when there was none.
     pub(crate) last: u64,
-    pub(crate) usage: ThreadUse,
+    pub(crate) usage: Usage,
     pub(crate) syscalls: u64,
     pub(crate) failures: Failures,
     pub(crate) interrupted: bool,

@@ -205,7 +205,7 @@ fn pin(job: &Job, thread: u32) -> Result<(), EngineError> {
     let of_nodes = cpus_of_nodes(&job.host.numa.cpu_nodes)?;
     let Some(cpus) = job.cpus.as_ref().or(of_nodes.as_ref()) else { return Ok(()) };
     let cpus = cpus_of_thread(job, thread, cpus);
-    sys::pin(&cpus).map_err(|source| EngineError::Pinning { cpus, source })
+    iostack_host::run_on(&cpus).map_err(|source| EngineError::Pinning { cpus, source })
 }
 
 /// Why I/Os of the engine cannot be followed.
@@ -368,7 +368,7 @@ fn measure(
 ) -> Result<WorkerReport, EngineError> {
     let Prepared { assignment, mut station, mut repeat, planned, region, unwritten, _locked } = prepared;
     let job = &assignment.work.job;
-    if assignment.gate.ready(sys::thread_number(), planned).is_none() {
+    if assignment.gate.ready(iostack_host::thread_number(), planned).is_none() {
         return Ok(WorkerReport::default());
     }
     let clock = station.meter.clock;

@@ -54,7 +54,7 @@ pub use held::{Held, mark_made, permit_new};
 pub use machine::machine;
 pub use mounts::{FuseMount, fuse_mounts};
 pub use permit::{permit_store, permit_write};
-pub use process::{has_ended, own_mark};
+pub use process::{TaskStat, has_ended, own_mark};
 pub use publish::{close, publish};
 pub use resolve::{logical_block, resolve, target_size};
 pub use scratch::{Scratch, scratch_size, sweep};
@@ -62,3 +62,4 @@ pub use settings::{Journal, SettingGuard, restore_all, restore_leftovers, set_sc
 pub use sparse::{stretches, stretches_within};
 pub use storage::{storage, zone_model};
 pub use sys::allocator::Allocator;
+pub use sys::{effective_user, monotonic_ns, run_on, thread_cpu_ns, thread_number};

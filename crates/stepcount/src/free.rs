@@ -11,10 +11,9 @@ use iostack_model::Nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::counters::{counters, file, sum};
 use super::rings;
 use super::summary::Counted;
-use super::threads;
+use super::threads::{self, counters, file, sum};
 
 /// Which counter of the kernel told the I/Os of the window in which the thread ran freely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
@@ -51,66 +50,55 @@ pub struct FreeRun {
     pub busy: f64,
 }
 
-/// Counters of a thread at one moment.
-#[derive(Clone, Debug)]
-struct Snapshot {
-    at: Instant,
-    cpu_ns: u64,
-    voluntary: u64,
-    involuntary: u64,
-    calls: u64,
-    bytes: u64,
-    tails: BTreeMap<u64, u32>,
-}
-
-/// The difference of two snapshots.
+/// Counters of a thread, at one moment or of a window.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Delta {
+pub(crate) struct ThreadCounts {
     window: Duration,
     cpu_ns: u64,
     voluntary: u64,
     involuntary: u64,
     calls: u64,
     bytes: u64,
+    /// Completions of each ring, by descriptor; they wrap.
     completions: BTreeMap<u64, u32>,
 }
 
-fn snapshot(pid: i32, tid: i32) -> Option<Snapshot> {
+fn counts_now(pid: i32, tid: i32) -> Option<ThreadCounts> {
     let status = file(pid, tid, "status")?;
     let io = counters(pid, tid, "io");
-    Some(Snapshot {
-        at: Instant::now(),
+    Some(ThreadCounts {
+        window: Duration::ZERO,
         cpu_ns: threads::cpu_ns(pid, tid)?,
         voluntary: sum(&status, &["voluntary_ctxt_switches"]),
         involuntary: sum(&status, &["nonvoluntary_ctxt_switches"]),
         calls: sum(&io, &["syscr", "syscw"]),
         bytes: sum(&io, &["read_bytes", "write_bytes"]),
-        tails: rings::rings(pid).iter().map(|(&descriptor, ring)| (descriptor, ring.completions)).collect(),
+        completions: rings::rings(pid).into_iter().map(|(number, ring)| (number, ring.completions)).collect(),
     })
 }
 
 /// Watches a thread for `window` without touching it; `None` when it ends meanwhile.
-pub(crate) fn watch(pid: i32, tid: i32, window: Duration) -> Option<Delta> {
-    let before = snapshot(pid, tid)?;
+pub(crate) fn watch(pid: i32, tid: i32, window: Duration) -> Option<ThreadCounts> {
+    let (before, began) = (counts_now(pid, tid)?, Instant::now());
     std::thread::sleep(window);
-    let after = snapshot(pid, tid)?;
-    let completions = after.tails.iter().filter_map(|(descriptor, tail)| {
-        let earlier = before.tails.get(descriptor)?;
-        Some((*descriptor, tail.wrapping_sub(*earlier)))
-    });
-    Some(Delta {
-        window: after.at - before.at,
+    let (mut after, window) = (counts_now(pid, tid)?, began.elapsed());
+    after.completions.retain(|descriptor, _| before.completions.contains_key(descriptor));
+    for (descriptor, tail) in &mut after.completions {
+        *tail = tail.wrapping_sub(before.completions[descriptor]);
+    }
+    Some(ThreadCounts {
+        window,
         cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
         voluntary: after.voluntary - before.voluntary,
         involuntary: after.involuntary - before.involuntary,
         calls: after.calls.saturating_sub(before.calls),
         bytes: after.bytes.saturating_sub(before.bytes),
-        completions: completions.collect(),
+        ..after
     })
 }
 
 /// Turns counters into figures per I/O, with the best count of I/Os there is.
-pub(crate) fn per_io(delta: &Delta, counted: &Counted) -> Option<FreeRun> {
+pub(crate) fn per_io(delta: &ThreadCounts, counted: &Counted) -> Option<FreeRun> {
     let (counted_by, ios) = ios(delta, counted)?;
     let seconds = delta.window.as_secs_f64();
     Some(FreeRun {
@@ -125,7 +113,7 @@ pub(crate) fn per_io(delta: &Delta, counted: &Counted) -> Option<FreeRun> {
     })
 }
 
-fn ios(delta: &Delta, counted: &Counted) -> Option<(CountedBy, f64)> {
+fn ios(delta: &ThreadCounts, counted: &Counted) -> Option<(CountedBy, f64)> {
     let found = if counted.rings {
         let sole = delta.completions.values().next().filter(|_| delta.completions.len() == 1);
         let entered = counted.ring.and_then(|descriptor| delta.completions.get(&descriptor));
@@ -147,8 +135,8 @@ fn ios(delta: &Delta, counted: &Counted) -> Option<(CountedBy, f64)> {
 mod tests {
     use super::*;
 
-    fn delta() -> Delta {
-        Delta {
+    fn delta() -> ThreadCounts {
+        ThreadCounts {
             window: Duration::from_millis(500),
             cpu_ns: 250_000_000,
             voluntary: 1000,

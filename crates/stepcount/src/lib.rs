@@ -18,7 +18,6 @@
 mod beat;
 mod calls;
 mod code;
-mod counters;
 mod error;
 mod free;
 mod intent;
@@ -226,28 +225,45 @@ fn cost_of_threads(
     Ok(None)
 }
 
-/// Attaches, steps, finds out where the code was, and lets go.
+/// Attaches, steps, finds out where the code was, and lets go: in a thread of its own, on the CPU of the one it steps. On
+/// one CPU the two hand over to each other without waking another one.
 fn step(
     question: &Question,
     thread: &Thread,
     ours: bool,
 ) -> Result<(Trace, Vec<(objects::CodePlace, u64)>), StepError> {
     let deadline = Instant::now() + Duration::from_nanos(question.patience.0);
-    // On one CPU the two hand over to each other without waking another one.
-    let _pinned = threads::last_cpu(thread.pid, thread.tid).and_then(sys::Pinned::to);
-    let mut tracee = Tracee::attach((thread.pid, thread.tid), ours, deadline, question.stop)?;
-    tracee.must_be_64_bit(&thread.name)?;
     let limits = Limits {
         settle: question.instructions / 4,
         instructions: question.instructions,
         hold_clock: ours && question.hold_clock,
         parts: PARTS,
     };
+    let stop = question.stop;
+    std::thread::scope(|scope| {
+        let stepped = scope.spawn(|| {
+            // Where that is not allowed it only takes longer.
+            let _pinned = threads::last_cpu(thread.pid, thread.tid).map(|cpu| iostack_host::run_on(&[cpu]));
+            step_thread(thread, ours, deadline, limits, stop)
+        });
+        stepped.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn step_thread(
+    thread: &Thread,
+    ours: bool,
+    deadline: Instant,
+    limits: Limits,
+    stop: &AtomicBool,
+) -> Result<(Trace, Vec<(objects::CodePlace, u64)>), StepError> {
+    let mut tracee = Tracee::attach((thread.pid, thread.tid), ours, deadline, stop)?;
+    tracee.must_be_64_bit(&thread.name)?;
     let trace = trace::run(&mut tracee, limits)?;
     let mut finder = objects::Finder::new(thread.pid);
     drop(tracee);
     let places = trace.addresses.iter().map(|(&address, &count)| (finder.place(address), count)).collect();
-    if question.stop.load(Ordering::Relaxed) && trace.instructions == 0 {
+    if stop.load(Ordering::Relaxed) && trace.instructions == 0 {
         return Err(StepError::Interrupted);
     }
     Ok((trace, places))

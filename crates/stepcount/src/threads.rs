@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{counters, sys};
+use iostack_host::TaskStat;
+use iostack_host::counters::task_time;
 
 const PAGE: u64 = 4096;
 
@@ -35,25 +36,17 @@ pub(crate) struct Thread {
     pub(crate) writes: u64,
 }
 
-/// Name and the numbered fields of a stat line, the first being the state (field 3 of proc(5)). The name may hold
-/// blanks and parentheses, so it ends at the last closing one.
-pub(crate) fn split_stat(line: &str) -> Option<(String, Vec<&str>)> {
-    let open = line.find('(')?;
-    let close = line.rfind(')')?;
-    let name = line.get(open + 1..close)?.to_owned();
-    Some((name, line.get(close + 1..)?.split_whitespace().collect()))
-}
-
-/// Field `number` of proc(5), counted from 1 there.
-pub(crate) fn stat_field(fields: &[&str], number: usize) -> Option<u64> {
-    fields.get(number.checked_sub(3)?)?.parse().ok()
-}
-
 fn process(pid: i32) -> Option<Process> {
-    let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, fields) = split_stat(&line)?;
-    let parent = i32::try_from(stat_field(&fields, 4)?).ok()?;
-    Some(Process { pid, parent, started: stat_field(&fields, 22)? })
+    let stat = TaskStat::of_task(&folder(pid))?;
+    Some(Process { pid, parent: i32::try_from(stat.field(4)?).ok()?, started: stat.start()? })
+}
+
+fn folder(pid: i32) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}"))
+}
+
+fn folder_of_thread(pid: i32, tid: i32) -> PathBuf {
+    folder(pid).join(format!("task/{tid}"))
 }
 
 /// Numeric names in a directory of /proc.
@@ -83,46 +76,33 @@ fn descendants(root: i32, all: &[Process]) -> Vec<Process> {
 
 /// True while the process that was seen is still there, and not another one with its number.
 pub(crate) fn lives(seen: Process) -> bool {
-    process(seen.pid).is_some_and(|now| now.started == seen.started) && !is_zombie(seen.pid)
+    TaskStat::of_task(&folder(seen.pid))
+        .is_some_and(|now| now.start() == Some(seen.started) && !now.is_dead())
 }
 
-fn is_zombie(pid: i32) -> bool {
-    let line = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    split_stat(&line).is_none_or(|(_, fields)| matches!(fields.first(), Some(&"Z" | &"X")))
-}
-
-/// CPU time of one thread in ns: from schedstat, exact, else from stat, in clock ticks.
+/// CPU time of one thread in ns.
 pub(crate) fn cpu_ns(pid: i32, tid: i32) -> Option<u64> {
-    let exact = fs::read_to_string(format!("/proc/{pid}/task/{tid}/schedstat")).ok();
-    if let Some(ns) = exact.as_deref().and_then(|line| line.split(' ').next()?.parse().ok()) {
-        return Some(ns);
-    }
-    let line = fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
-    let (_, fields) = split_stat(&line)?;
-    let ticks = stat_field(&fields, 14)? + stat_field(&fields, 15)?;
-    Some(ticks * (1_000_000_000 / sys::clock_ticks_per_second()))
+    task_time(&folder_of_thread(pid, tid)).map(|(_, cpu)| cpu.0)
 }
 
 /// The CPU a thread ran on last.
-pub(crate) fn last_cpu(pid: i32, tid: i32) -> Option<usize> {
-    let line = fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
-    let (_, fields) = split_stat(&line)?;
-    usize::try_from(stat_field(&fields, 39)?).ok()
+pub(crate) fn last_cpu(pid: i32, tid: i32) -> Option<u32> {
+    u32::try_from(TaskStat::of_task(&folder_of_thread(pid, tid))?.field(39)?).ok()
 }
 
 fn threads(processes: &[Process]) -> Vec<Thread> {
     let mut found = Vec::new();
     for &Process { pid, .. } in processes {
-        for tid in numbers(Path::new(&format!("/proc/{pid}/task"))) {
-            let name = fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).unwrap_or_default();
+        for tid in numbers(&folder(pid).join("task")) {
+            let name = fs::read_to_string(folder_of_thread(pid, tid).join("comm")).unwrap_or_default();
             // Workers and pollers that io_uring makes inside the process are the kernel's; they have no user code.
             if name.starts_with("iou-") {
                 continue;
             }
             if let Some(cpu_ns) = cpu_ns(pid, tid) {
-                let io = counters::counters(pid, tid, "io");
-                let reads = counters::sum(&io, &["syscr"]) + counters::sum(&io, &["read_bytes"]) / PAGE;
-                let writes = counters::sum(&io, &["syscw"]);
+                let io = counters(pid, tid, "io");
+                let reads = sum(&io, &["syscr"]) + sum(&io, &["read_bytes"]) / PAGE;
+                let writes = sum(&io, &["syscw"]);
                 found.push(Thread { pid, tid, name: name.trim_end().to_owned(), cpu_ns, reads, writes });
             }
         }
@@ -147,16 +127,32 @@ pub(crate) fn busiest(root: i32, window: Duration) -> Vec<Thread> {
     after
 }
 
+/// Sum of the values of `key: value` lines.
+pub(crate) fn sum(text: &str, keys: &[&str]) -> u64 {
+    let pairs = text.lines().filter_map(|line| line.split_once(':'));
+    pairs
+        .filter(|(key, _)| keys.contains(key))
+        .filter_map(|(_, value)| value.trim().parse::<u64>().ok())
+        .sum()
+}
+
+pub(crate) fn file(pid: i32, tid: i32, name: &str) -> Option<String> {
+    fs::read_to_string(folder_of_thread(pid, tid).join(name)).ok()
+}
+
+/// The lines of a file of counters; none where the kernel does not tell.
+pub(crate) fn counters(pid: i32, tid: i32, name: &str) -> String {
+    file(pid, tid, name).unwrap_or_default()
+}
+
+/// Bytes that a thread has moved at the block layer; `None` where the kernel does not count or tell them.
+pub(crate) fn thread_bytes(pid: i32, tid: i32) -> Option<u64> {
+    Some(sum(&file(pid, tid, "io")?, &["read_bytes", "write_bytes"]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_process_name_with_blanks_and_parentheses_is_one_field() {
-        let (name, fields) = split_stat("7 (a (b) c) S 1 7 7 0").unwrap();
-        assert_eq!((name.as_str(), fields[0]), ("a (b) c", "S"));
-        assert_eq!(stat_field(&fields, 4), Some(1));
-    }
 
     #[test]
     fn grandchildren_belong_to_the_family_and_strangers_do_not() {

@@ -22,13 +22,13 @@ use std::time::{Duration, Instant};
 
 use super::calls::{self, Carries};
 use super::code::{Code, Instruction};
-use super::counters::thread_bytes;
 use super::error::StepError;
 use super::pace::Pace;
 use super::record::{Call, Ended, Trace};
 use super::rings;
 use super::summary;
 use super::sys::{self, Arguments, Stop, Ticker};
+use super::threads::thread_bytes;
 
 /// I/Os to let pass before counting, unless that takes longer than counting itself: attaching holds a thread up while
 /// the I/Os it has in flight complete, so it first reaps them all and then submits as many (seen with fio at depth 32).

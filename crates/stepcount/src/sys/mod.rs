@@ -203,43 +203,6 @@ impl Drop for Ticker {
     }
 }
 
-/// Keeps the calling thread on one CPU until dropped.
-pub(crate) struct Pinned {
-    before: libc::cpu_set_t,
-}
-
-impl Pinned {
-    /// Moves the calling thread to `cpu`; `None` when that is not allowed.
-    pub(crate) fn to(cpu: usize) -> Option<Self> {
-        let mut before = MaybeUninit::<libc::cpu_set_t>::zeroed();
-        let size = size_of::<libc::cpu_set_t>();
-        // SAFETY: `before` has room for `size` bytes.
-        if unsafe { libc::sched_getaffinity(0, size, before.as_mut_ptr()) } == -1 {
-            return None;
-        }
-        // SAFETY: zeroed, and then filled by the kernel.
-        let before = unsafe { before.assume_init() };
-        let mut only = MaybeUninit::<libc::cpu_set_t>::zeroed();
-        // SAFETY: zeroed is the empty set.
-        let only = unsafe { only.assume_init_mut() };
-        if cpu >= libc::CPU_SETSIZE as usize {
-            return None;
-        }
-        // SAFETY: `cpu` is below CPU_SETSIZE.
-        unsafe { libc::CPU_SET(cpu, only) };
-        // SAFETY: `only` is a live cpu_set_t of `size` bytes.
-        let answer = unsafe { libc::sched_setaffinity(0, size, &raw const *only) };
-        (answer == 0).then_some(Pinned { before })
-    }
-}
-
-impl Drop for Pinned {
-    fn drop(&mut self) {
-        // SAFETY: `before` is a live cpu_set_t.
-        unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const self.before) };
-    }
-}
-
 /// An empty file without a name, gone with its last descriptor.
 pub(crate) fn nameless_file() -> io::Result<File> {
     // SAFETY: the name is a C string with static lifetime.
@@ -266,11 +229,4 @@ pub(crate) fn die_with_us(command: &mut Command) {
 pub(crate) fn kill(pid: i32, signal: i32) {
     // SAFETY: no memory is involved.
     unsafe { libc::kill(pid, signal) };
-}
-
-/// Clock ticks per second in /proc/PID/stat.
-pub(crate) fn clock_ticks_per_second() -> u64 {
-    // SAFETY: no memory is involved.
-    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    u64::try_from(ticks).ok().filter(|&ticks| ticks > 0).unwrap_or(100)
 }

@@ -5,6 +5,8 @@ use std::arch::asm;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
+use iostack_ring::ControlBlock;
+
 /// Instructions per turn of [`reads`]: two for the call, 93 of nothing, two for the loop.
 pub(crate) const READ_TURN: u64 = 97;
 
@@ -83,36 +85,15 @@ pub(crate) const BATCH: u64 = 16;
 /// Instructions per turn of [`submits`].
 pub(crate) const SUBMIT_TURN: u64 = 160;
 
-/// `struct iocb` of `include/uapi/linux/aio_abi.h` on little-endian machines.
-#[repr(C)]
-#[derive(Default)]
-struct Control {
-    data: u64,
-    key: u32,
-    flags: u32,
-    opcode: u16,
-    priority: i16,
-    descriptor: u32,
-    buffer: u64,
-    bytes: u64,
-    offset: i64,
-    reserved: u64,
-    result_flags: u32,
-    result_descriptor: u32,
-}
-
 /// Submits 16 reads of 512 bytes with `io_submit`, waits for all with `io_getevents`, for ever.
 pub(crate) fn submits(file: &File) -> ! {
     let mut buffer = vec![0_u8; BATCH as usize * 512];
     let mut events = vec![[0_u64; 4]; BATCH as usize];
-    let control = |slot: u64| Control {
-        descriptor: u32::try_from(file.as_raw_fd()).expect("descriptors are positive"),
-        buffer: buffer.as_mut_ptr().wrapping_add(slot as usize * 512) as u64,
-        bytes: 512,
-        ..Control::default()
+    let control = |block: &mut [u8]| {
+        ControlBlock::new(0, false, file.as_raw_fd(), block.as_mut_ptr(), block.len() as u32, 0)
     };
-    let controls: Vec<Control> = (0..BATCH).map(control).collect();
-    let pointers: Vec<*const Control> = controls.iter().map(std::ptr::from_ref).collect();
+    let controls: Vec<ControlBlock> = buffer.chunks_exact_mut(512).map(control).collect();
+    let pointers: Vec<*const ControlBlock> = controls.iter().map(std::ptr::from_ref).collect();
     let mut context: u64 = 0;
     // SAFETY: io_setup writes one word at `context`.
     let answer = unsafe { libc::syscall(libc::SYS_io_setup, BATCH, &raw mut context) };

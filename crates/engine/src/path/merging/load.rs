@@ -11,7 +11,7 @@ use std::sync::{Barrier, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use iostack_host::counters::{ProcessCount, WorkerWatch};
+use iostack_host::counters::{Usage, WorkerWatch};
 use iostack_merge::{File, Options, Policy};
 use iostack_model::answers::MergeRound;
 use iostack_model::{Direction, Nanos};
@@ -128,10 +128,10 @@ impl<'a> Bench<'a> {
                 })
                 .collect();
             begin.wait();
-            let (before, started) = (ProcessCount::now(), Instant::now());
+            let (before, started) = (Usage::of_process(), Instant::now());
             end.wait();
             let elapsed = Nanos(started.elapsed().as_nanos() as u64);
-            let used = ProcessCount::now().since(before);
+            let used = Usage::of_process().since(before);
             if policy != Policy::Pread {
                 watch.sample();
             }
@@ -140,8 +140,8 @@ impl<'a> Bench<'a> {
                 whole.take(thread.join().expect("a thread of ours does not panic"));
             }
             // Each thread, and this one, slept once at the end: that is no part of the load.
-            let switches = used.switches.saturating_sub(threads as u64 + 1);
-            whole.round = MergeRound { number, ios: whole.round.ios, elapsed, cpu: used.cpu, switches };
+            let switches = used.switches().saturating_sub(threads as u64 + 1);
+            whole.round = MergeRound { number, ios: whole.round.ios, elapsed, cpu: used.cpu(), switches };
         });
         whole
     }
@@ -166,7 +166,7 @@ impl<'a> Bench<'a> {
         if let (Some((before, began)), Some((after, ended))) = (ready.moment.get(), done.moment.get()) {
             let (used, elapsed) = (after.since(*before), Nanos((*ended - *began).as_nanos() as u64));
             let ios = whole.round.ios;
-            whole.round = MergeRound { number, ios, elapsed, cpu: used.cpu, switches: used.switches };
+            whole.round = MergeRound { number, ios, elapsed, cpu: used.cpu(), switches: used.switches() };
         }
         whole
     }
@@ -195,7 +195,7 @@ struct Gates<'a> {
 /// When the last of so many was there.
 struct Meeting {
     missing: AtomicUsize,
-    moment: OnceLock<(ProcessCount, Instant)>,
+    moment: OnceLock<(Usage, Instant)>,
 }
 
 impl Meeting {
@@ -205,7 +205,7 @@ impl Meeting {
 
     fn arrive(&self) {
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.moment.get_or_init(|| (ProcessCount::now(), Instant::now()));
+            self.moment.get_or_init(|| (Usage::of_process(), Instant::now()));
         }
     }
 }

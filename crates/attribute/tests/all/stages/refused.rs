@@ -13,7 +13,7 @@ fn an_ordinary_user_is_refused_and_told_what_lifts_it() {
     let run = Command::new("setpriv")
         .args(words)
         .arg(own)
-        .args(["--ignored", "--exact", "refused::attaches_as_whoever_runs_it", "--nocapture"])
+        .args(["--ignored", "--exact", "stages::refused::attaches_as_whoever_runs_it", "--nocapture"])
         .output();
     let said = match run {
         Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -3,7 +3,8 @@
 use iostack_model::{Part, Stage, Way};
 use iostack_testkit::folder;
 
-use crate::common::{ENGINES, MATCHED, assert_complete, counted, ios, random, traced};
+use super::common::{ENGINES, MATCHED, assert_complete, counted, ios, traced};
+use crate::common::random;
 
 const MIB: u64 = 1 << 20;
 

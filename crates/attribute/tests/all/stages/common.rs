@@ -1,22 +1,13 @@
 //! What the live tests of stages share: scratch files, devices of our own, traced loads.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use iostack_attribute::bpf::BpfError;
 use iostack_attribute::stages::{StageTrace, Subject, TraceError};
 use iostack_engine::{Control, EngineError, run_job};
 use iostack_model::{
-    Amount, Bytes, Data, Engine, Job, Ladder, Outcome, Part, Stages, Storage, TargetKind, TargetName, Way,
+    Amount, Bytes, Engine, Job, Ladder, Outcome, Part, Stages, Storage, TargetKind, TargetName, Way,
 };
-
-/// A new file of `size` random bytes.
-pub(crate) fn random(folder: &Path, name: &str, size: u64) -> PathBuf {
-    let path = folder.join(name);
-    let held = Arc::new(iostack_host::Held::make(&path).expect("the folder is writable"));
-    iostack_engine::lay_out(&held, Bytes(size), &Data::Random, 1, &Control::none()).expect("there is room");
-    path
-}
 
 /// Attaches; says why the test is skipped where that is not permitted.
 pub(crate) fn attach(test: &str, subject: &Subject<'_>, storage: &Storage) -> Option<StageTrace> {
@@ -44,10 +35,7 @@ pub(crate) fn counted(engine: Engine, depth: u32, count: u64, size: u64) -> Job 
     }
 }
 
-pub(crate) const IO_URING: Engine =
-    Engine::IoUring { fixed_buffers: false, registered_files: false, poll: false, submit_poll: false };
-
-pub(crate) const ENGINES: [Engine; 3] = [Engine::Psync, Engine::Libaio, IO_URING];
+pub(crate) const ENGINES: [Engine; 3] = [Engine::Psync, Engine::Libaio, Engine::IO_URING];
 
 /// Share of I/Os that must be matched where their ends are interrupts.
 ///

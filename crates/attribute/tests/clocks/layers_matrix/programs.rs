@@ -6,11 +6,13 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use iostack_attribute::classify::Rules;
 use iostack_attribute::layers::{LayerTrace, Subject};
-use iostack_model::{Ladder, Layers};
+use iostack_model::{Ladder, Layers, Rung};
 use iostack_testkit::folder;
 
-use crate::work::{RATE_HZ, gather, ladder};
+use super::work::{RATE_HZ, gather};
+use crate::common::ladder_with;
 
 /// Runs a command of the shell's and watches it from its first instruction: the shell waits until we are attached, and
 /// then becomes the program. `None` when the program fails.
@@ -24,8 +26,8 @@ fn watch(ladder: &Ladder, directory: &Path, command: &str, user: Option<u32>) ->
     let mut child = shell.spawn().ok()?;
     let storage = iostack_host::storage(directory).expect("the directory exists");
     let subject = Subject::Process { pid: child.id() };
-    let trace =
-        LayerTrace::start(subject, &storage, ladder, 1_000_000_000, RATE_HZ).expect("the shell waits for us");
+    let trace = LayerTrace::start(Rules::built_in(), subject, &storage, ladder, 1_000_000_000, RATE_HZ)
+        .expect("the shell waits for us");
     // A program that ends at once has closed its input.
     let _told = child.stdin.take().expect("piped").write_all(b"go\n");
     let status = child.wait().expect("a child can be waited for");
@@ -44,7 +46,7 @@ fn check(test: &str, program: &str, user: Option<u32>, command: &str, prepare: i
         println!("SKIPPED {test}: {program} is not installed");
         return;
     }
-    let Some(ladder) = ladder(test) else { return };
+    let Some(ladder) = ladder_with(test, Rung::AllSamples) else { return };
     let pool = gather(|| {
         let directory = folder!(&format!("layers-{program}"));
         prepare(&directory);

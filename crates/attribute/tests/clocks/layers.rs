@@ -1,36 +1,33 @@
 //! Clocks by layer against loads whose answer is known.
 
-mod common;
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::{Helper, Paranoid, spin};
+use crate::common::{Helper, Paranoid, ladder_with, random, spin};
+use iostack_attribute::classify::Rules;
 use iostack_attribute::ladder;
 use iostack_attribute::layers::{LayerError, LayerTrace, Subject};
 use iostack_engine::Control;
 use iostack_model::{
-    Bytes, Carrier, Job, Ladder, LaneRequest, Layers, Nanos, Observer, Rung, Storage, TargetKind, TargetName,
+    Carrier, Job, Ladder, LaneRequest, Layers, Nanos, Observer, Rung, Storage, TargetKind, TargetName,
 };
+use iostack_testkit::{Folder, folder};
 
-const TSC_HZ: u64 = 1_000_000_000;
 const NOBODY: u32 = 65534;
 
-/// The ladder, or `None` and a word when a rung is missing.
-fn ladder_with(name: &str, rung: Rung) -> Option<Ladder> {
-    let ladder = ladder::probe();
-    if !ladder.has(rung) {
-        let reason = ladder.rungs.iter().find(|state| state.rung == rung).map(|state| state.reason.clone());
-        println!("SKIPPED {name}: {}", reason.unwrap_or_default());
-        return None;
-    }
-    Some(ladder)
+fn start(
+    subject: Subject,
+    storage: &Storage,
+    ladder: &Ladder,
+    rate_hz: u32,
+) -> Result<LayerTrace, LayerError> {
+    LayerTrace::start(Rules::built_in(), subject, storage, ladder, 1_000_000_000, rate_hz)
 }
 
-/// The same without a rung.
+/// The ladder without a rung and those above it.
 fn without(ladder: &Ladder, rung: Rung) -> Ladder {
     let mut ladder = ladder.clone();
     for state in ladder.rungs.iter_mut().filter(|state| state.rung >= rung) {
@@ -114,7 +111,7 @@ fn a_cpu_bound_load_of_ours_is_found_within_2_percent() {
     else {
         return;
     };
-    let trace = LayerTrace::start(Subject::Load, &Storage::default(), &ladder, TSC_HZ, 0).unwrap();
+    let trace = start(Subject::Load, &Storage::default(), &ladder, 0).unwrap();
     // What is done before the load opens does not count.
     spin(Duration::from_millis(30), || {});
     let known = known_load(trace.observer(), Duration::from_millis(400));
@@ -130,7 +127,7 @@ fn a_cpu_bound_load_of_ours_is_found_within_2_percent() {
 #[test]
 fn two_windows_of_a_load_add_up() {
     let Some(ladder) = ladder_with("two_windows_of_a_load_add_up", Rung::Tracing) else { return };
-    let trace = LayerTrace::start(Subject::Load, &Storage::default(), &ladder, TSC_HZ, 0).unwrap();
+    let trace = start(Subject::Load, &Storage::default(), &ladder, 0).unwrap();
     let first = known_load(trace.observer(), Duration::from_millis(150));
     spin(Duration::from_millis(50), || {});
     let second = known_load(trace.observer(), Duration::from_millis(150));
@@ -143,7 +140,7 @@ fn without_bpf_the_total_is_perfs_and_says_so() {
         return;
     };
     let ladder = without(&ladder, Rung::Tracing);
-    let trace = LayerTrace::start(Subject::Load, &Storage::default(), &ladder, TSC_HZ, 0).unwrap();
+    let trace = start(Subject::Load, &Storage::default(), &ladder, 0).unwrap();
     let known = known_load(trace.observer(), Duration::from_millis(300));
     let layers = trace.finish(None, "");
     assert!(!layers.clocks.exact);
@@ -169,12 +166,11 @@ fn foreign(ladder: &Ladder) -> (Layers, Duration) {
 }
 
 fn foreign_doing(what: &str, storage: &Storage, ladder: &Ladder) -> (Layers, Duration) {
-    let mut helper = Helper::start(what, None, &[]).expect("our own program runs");
+    let mut helper = Helper::start(&format!("layers::{what}"), None, &[]).expect("our own program runs");
     let pid = helper.child.id();
     // It is past its start when it waits for input.
     std::thread::sleep(Duration::from_millis(200));
-    let trace =
-        LayerTrace::start(Subject::Process { pid }, storage, ladder, TSC_HZ, 0).expect("the helper waits");
+    let trace = start(Subject::Process { pid }, storage, ladder, 0).expect("the helper waits");
     let mut input = helper.child.stdin.take().expect("piped");
     input.write_all(b"go\n").expect("the helper listens");
     let known = helper.line("KNOWN ").expect("the helper tells");
@@ -215,18 +211,14 @@ struct Neighbour {
     stop: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<u64>>,
     path: PathBuf,
+    _folder: Folder,
 }
 
 impl Neighbour {
     fn start() -> Neighbour {
-        let name = format!("neighbour-{}", std::process::id());
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let size = Bytes(16 << 20);
-        let held = Arc::new(iostack_host::Held::make(&path).expect("the build directory is writable"));
-        iostack_engine::lay_out(&held, size, &iostack_model::Data::Random, 1, &Control::none())
-            .expect("the build directory has room");
-        let job = Job { time_based: true, runtime: Some(Nanos::secs(60)), ..Job::default() };
-        let job = Job { size: Some(iostack_model::Amount::Bytes(size)), queue_depth: 1, ..job };
+        let folder = folder!("neighbour");
+        let path = random(&folder, "data", 16 << 20);
+        let job = Job { time_based: true, runtime: Some(Nanos::secs(60)), queue_depth: 1, ..Job::default() };
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let target = TargetName { kind: TargetKind::File, path: path.clone() };
@@ -237,7 +229,7 @@ impl Neighbour {
             let outcome = iostack_engine::run_job(&job, &target, &storage, files, &control);
             outcome.expect("a file of our own can be read").ios()
         });
-        Neighbour { stop, thread: Some(thread), path }
+        Neighbour { stop, thread: Some(thread), path, _folder: folder }
     }
 
     fn ios(mut self) -> u64 {
@@ -249,7 +241,6 @@ impl Neighbour {
 impl Drop for Neighbour {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        let _gone_already = std::fs::remove_file(&self.path);
     }
 }
 
@@ -279,7 +270,7 @@ fn a_foreign_process_is_watched_without_bpf_too() {
 #[test]
 fn the_machine_holds_at_least_what_we_do() {
     let Some(ladder) = ladder_with("the_machine_holds_at_least_what_we_do", Rung::Tracing) else { return };
-    let trace = LayerTrace::start(Subject::Machine, &Storage::default(), &ladder, TSC_HZ, 0).unwrap();
+    let trace = start(Subject::Machine, &Storage::default(), &ladder, 0).unwrap();
     let known = spin(Duration::from_millis(200), || {});
     let layers = trace.finish(None, "");
     assert!(layers.clocks.total().0 as f64 > 0.98 * known.as_nanos() as f64, "{:?}", layers.clocks);
@@ -291,7 +282,7 @@ fn a_process_that_does_not_exist_is_refused() {
         return;
     };
     for pid in [4_194_305, 0] {
-        let refused = LayerTrace::start(Subject::Process { pid }, &Storage::default(), &ladder, TSC_HZ, 0);
+        let refused = start(Subject::Process { pid }, &Storage::default(), &ladder, 0);
         assert!(matches!(refused, Err(LayerError::NoProcess(_))), "{pid}");
     }
 }
@@ -306,22 +297,21 @@ fn a_process_that_ends_leaves_what_was_seen_and_a_note() {
         .spawn()
         .unwrap();
     let subject = Subject::Process { pid: child.id() };
-    let trace = LayerTrace::start(subject, &Storage::default(), &ladder, TSC_HZ, 0).unwrap();
+    let trace = start(subject, &Storage::default(), &ladder, 0).unwrap();
     drop(child.stdin.take());
     child.wait().unwrap();
     let layers = trace.finish(None, "");
     assert!(layers.notes.iter().any(|note| note.contains("ended while")), "{:?}", layers.notes);
-    let again = LayerTrace::start(subject, &Storage::default(), &ladder, TSC_HZ, 0);
+    let again = start(subject, &Storage::default(), &ladder, 0);
     assert!(matches!(again, Err(LayerError::NoProcess(_))));
 }
 
 #[test]
 fn too_many_samples_and_a_missing_rung_are_refused_with_the_reason() {
-    let refused =
-        LayerTrace::start(Subject::Load, &Storage::default(), &Ladder::default(), TSC_HZ, 1_000_000);
+    let refused = start(Subject::Load, &Storage::default(), &Ladder::default(), 1_000_000);
     assert!(matches!(refused, Err(LayerError::Rate { asked: 1_000_000 })));
     let nothing = without(&ladder::probe(), Rung::OwnSamples);
-    let Err(error) = LayerTrace::start(Subject::Load, &Storage::default(), &nothing, TSC_HZ, 0) else {
+    let Err(error) = start(Subject::Load, &Storage::default(), &nothing, 0) else {
         panic!("there is no rung to stand on");
     };
     assert!(matches!(error, LayerError::Rung { rung: Rung::OwnSamples, .. }), "{error}");
@@ -332,7 +322,7 @@ fn too_many_samples_and_a_missing_rung_are_refused_with_the_reason() {
 fn helper_own_load() {
     let ladder = ladder::probe();
     println!("RUNG {}", ladder.reached().map_or(0, |state| state.rung.number()));
-    match LayerTrace::start(Subject::Load, &Storage::default(), &ladder, TSC_HZ, 0) {
+    match start(Subject::Load, &Storage::default(), &ladder, 0) {
         Ok(trace) => {
             let known = known_load(trace.observer(), Duration::from_millis(200));
             let layers = trace.finish(None, "");
@@ -353,7 +343,7 @@ fn an_ordinary_user_climbs_as_far_as_the_setting_lets_and_no_further() {
             println!("SKIPPED {name}: kernel.perf_event_paranoid may not be written");
             return;
         };
-        let Some(mut helper) = Helper::start("helper_own_load", Some(NOBODY), &[]) else {
+        let Some(mut helper) = Helper::start("layers::helper_own_load", Some(NOBODY), &[]) else {
             println!("SKIPPED {name}: an ordinary user may not run this test program");
             return;
         };
@@ -393,8 +383,7 @@ fn what_sampling_costs_is_said_and_not_much_less_than_what_work_loses_by_it() {
     let (mut losses, mut costs) = (Vec::new(), Vec::new());
     for _ in 0..9 {
         let plain = look_ups(Duration::from_millis(60));
-        let trace =
-            LayerTrace::start(Subject::Machine, &Storage::default(), &ladder, TSC_HZ, rate_hz).unwrap();
+        let trace = start(Subject::Machine, &Storage::default(), &ladder, rate_hz).unwrap();
         losses.push(1.0 - look_ups(Duration::from_millis(60)) / plain);
         costs.push(trace.finish(None, "").sampling_cost);
     }

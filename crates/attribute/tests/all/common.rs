@@ -4,8 +4,34 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use iostack_attribute::ladder;
+use iostack_engine::{Control, lay_out};
+use iostack_host::Held;
+use iostack_model::{Bytes, Data, Ladder, Rung};
+
+/// A file of `size` random bytes.
+pub(crate) fn random(folder: &Path, name: &str, size: u64) -> PathBuf {
+    let path = folder.join(name);
+    let held = Held::open(&path).or_else(|_| Held::make(&path)).expect("the folder is writable");
+    lay_out(&Arc::new(held), Bytes(size), &Data::Random, 1, &Control::none()).expect("there is room");
+    path
+}
+
+/// The ladder, or `None` and a word when a rung is missing.
+pub(crate) fn ladder_with(name: &str, rung: Rung) -> Option<Ladder> {
+    let ladder = ladder::probe();
+    if !ladder.has(rung) {
+        let reason = ladder.rungs.iter().find(|state| state.rung == rung).map(|state| state.reason.clone());
+        println!("SKIPPED {name}: {}", reason.unwrap_or_default());
+        return None;
+    }
+    Some(ladder)
+}
 
 /// Works for about `span` and tells how long the calling thread was at it: the sum of the steps of a clock, without
 /// what it waited for its CPU in a step (the kernel tells, where it can), and without the steps still so long that a

@@ -6,7 +6,6 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use iostack_host::{
     supports_nowait, target_size,
 };
 use iostack_model::Bytes;
-use iostack_testkit::tool;
+use iostack_testkit::{Folder, folder, tool};
 
 const SIZE: Bytes = Bytes::mib(32);
 
@@ -24,26 +23,19 @@ const SIZE: Bytes = Bytes::mib(32);
 struct Loop {
     device: String,
     _held: iostack_testkit::Loop,
-    directory: PathBuf,
+    directory: Folder,
     _alone: MutexGuard<'static, ()>,
 }
 
 impl Loop {
     fn new() -> Result<Loop, String> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let name = format!("iostack-loop-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let directory = std::env::temp_dir().join(name);
-        fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
+        let directory = folder!("loop");
         let file = directory.join("image");
         let image = fs::File::create(&file).and_then(|image| image.set_len(SIZE.0));
         image.map_err(|error| error.to_string())?;
-        let attached = iostack_testkit::Loop::with(&file, &["--partscan"]);
-        if attached.is_err() {
-            let _ = fs::remove_dir_all(&directory);
-        }
-        let held = attached?;
+        let held = iostack_testkit::Loop::with(&file, &["--partscan"])?;
         Ok(Loop { device: held.display().to_string(), _held: held, directory, _alone: alone })
     }
 
@@ -75,12 +67,6 @@ impl Loop {
     }
 }
 
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.directory);
-    }
-}
-
 struct Mounted(PathBuf);
 
 impl Drop for Mounted {
@@ -96,7 +82,7 @@ fn claimed(device: &str) -> std::io::Result<fs::File> {
 
 /// The value, or the end of the test with the reason why it was skipped.
 macro_rules! need {
-    ($test:literal, $value:expr) => {
+    ($test:expr, $value:expr) => {
         match $value {
             Ok(value) => value,
             Err(why) => return println!("SKIPPED {}: {}", $test, why),
@@ -135,25 +121,18 @@ fn ninety_seven_writes_are_counted_as_97() {
     assert_eq!((moved.ios[1], moved.bytes[1]), (97, 97 * 4096), "{moved:?}");
 }
 
+const MOUNTED: &str = "a_file_system_is_refused_unless_named_and_a_mounted_one_always";
+
 #[test]
 fn a_file_system_is_refused_unless_named_and_a_mounted_one_always() {
-    const TEST: &str = "a_file_system_is_refused_unless_named_and_a_mounted_one_always";
-    let device = match Loop::new() {
-        Ok(device) => device,
-        Err(why) => return println!("SKIPPED {TEST}: {why}"),
-    };
-    if let Err(why) = tool("mkfs.ext4", &["-q", &device.device]) {
-        return println!("SKIPPED {TEST}: {why}");
-    }
+    let device = need!(MOUNTED, Loop::new());
+    need!(MOUNTED, tool("mkfs.ext4", &["-q", &device.device]));
     let path = &device.device;
     let refusal = device.refusal(false);
     assert!(refusal.contains(&format!("`{path}` holds an ext2, ext3 or ext4 file system")), "{refusal}");
     assert!(refusal.contains("pass --destroy-data to overwrite it"), "{refusal}");
     permit_write(&device.target(), true).expect("it is named");
-    let mounted = match device.mount(path) {
-        Ok(mounted) => mounted,
-        Err(why) => return println!("SKIPPED {TEST}: {why}"),
-    };
+    let mounted = need!(MOUNTED, device.mount(path));
     for destroy_data in [false, true] {
         let refusal = device.refusal(destroy_data);
         let place = format!("it is mounted at `{}`", mounted.0.display());
@@ -231,16 +210,15 @@ fn a_partition_table_is_refused_unless_named() {
     permit_write(&device.target(), true).expect("it is named");
 }
 
+const PARTITIONS: &str = "partitions_are_listed_and_a_mounted_one_keeps_its_disk";
+
 #[test]
 fn partitions_are_listed_and_a_mounted_one_keeps_its_disk() {
-    const TEST: &str = "partitions_are_listed_and_a_mounted_one_keeps_its_disk";
-    let device = need!("partitions_are_listed_and_a_mounted_one_keeps_its_disk", Loop::new());
+    let device = need!(PARTITIONS, Loop::new());
     // Partitions without a table, so that kernels without a parser for it have them too.
     let partition = format!("{}p1", device.device);
     let made = tool("addpart", &[&device.device, "1", "2048", "32768"]);
-    if let Err(why) = made.and_then(|_| tool("mkfs.ext4", &["-q", &partition])) {
-        return println!("SKIPPED {TEST}: {why}");
-    }
+    need!(PARTITIONS, made.and_then(|_| tool("mkfs.ext4", &["-q", &partition])));
     let refusal = device.refusal(false);
     assert!(refusal.contains(&format!("is partitioned ({}p1)", device.name())), "{refusal}");
     let chain = storage(Path::new(&partition)).expect("it is there");
@@ -252,22 +230,17 @@ fn partitions_are_listed_and_a_mounted_one_keeps_its_disk() {
             let place = format!("{}p1 is mounted at `{}`", device.name(), mounted.0.display());
             assert!(refusal.contains(&place), "{refusal}");
         }
-        Err(why) => println!("SKIPPED {TEST}: {why}"),
+        Err(why) => println!("SKIPPED {PARTITIONS}: {why}"),
     }
     tool("delpart", &[&device.device, "1"]).expect("it was added");
 }
 
 #[test]
 fn swap_in_use_is_refused_always() {
-    const TEST: &str = "swap_in_use_is_refused_always";
     let device = need!("swap_in_use_is_refused_always", Loop::new());
-    if let Err(why) = tool("mkswap", &[&device.device]) {
-        return println!("SKIPPED {TEST}: {why}");
-    }
+    need!("swap_in_use_is_refused_always", tool("mkswap", &[&device.device]));
     assert!(device.refusal(false).contains("holds swap space"));
-    if let Err(why) = tool("swapon", &["--priority", "0", &device.device]) {
-        return println!("SKIPPED {TEST}: {why}");
-    }
+    need!("swap_in_use_is_refused_always", tool("swapon", &["--priority", "0", &device.device]));
     let refusal = device.refusal(true);
     tool("swapoff", &[&device.device]).expect("it was just turned on");
     assert!(refusal.contains(&format!("swapoff {}", device.device)), "{refusal}");
@@ -342,7 +315,7 @@ const HELD_STATE: &str = "IOSTACK_TEST_STATE";
 fn start_holder(device: &Loop, scheduler: &str, state: &Path) -> Child {
     let program = std::env::current_exe().expect("this test's own program");
     let mut command = Command::new(program);
-    command.args(["--exact", "the_run_that_holds_a_scheduler", "--nocapture", "--ignored"]);
+    command.args(["--exact", "loop_devices::the_run_that_holds_a_scheduler", "--nocapture", "--ignored"]);
     command.env(HELD_DEVICE, device.name()).env(HELD_SCHEDULER, scheduler).env(HELD_STATE, state);
     let mut run = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it can be started");
     let lines = BufReader::new(run.stdout.take().expect("it is piped")).lines();

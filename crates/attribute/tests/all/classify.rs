@@ -11,8 +11,8 @@ use std::fmt::Write;
 use iostack_attribute::classify::{Classifier, FunctionTable, Profile, Rules, Symbols, Tally};
 use iostack_model::Nanos;
 
-const SYMBOLS: &str = include_str!("data/classify-symbols.txt");
-const SAMPLES: &str = include_str!("data/classify-samples.txt");
+const SYMBOLS: &str = include_str!("../data/classify-symbols.txt");
+const SAMPLES: &str = include_str!("../data/classify-samples.txt");
 
 /// Beginnings of the names of workloads that no change of the draft looked at.
 const HELD_OUT: &[&str] = &["xfs", "btrfs", "loop"];
@@ -105,7 +105,7 @@ fn without_source_files_far_more_is_unknown() {
 #[test]
 fn the_time_of_the_rows_adds_up_to_the_time_of_the_groups() {
     let mut classifier = classifier();
-    let mut profile = Profile::new();
+    let mut profile = Profile::default();
     for (index, (_, count, stack)) in samples().iter().enumerate() {
         let class = classifier.classify_many(stack, false, *count);
         profile.add(index % 2, &class, *count);

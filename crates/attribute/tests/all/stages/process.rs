@@ -1,5 +1,6 @@
 //! Other programs: fio, whose own means are known.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -8,23 +9,22 @@ use iostack_attribute::stages::Subject;
 use iostack_model::{Stages, Way};
 use iostack_testkit::folder;
 
-use crate::common::{MATCHED, attach, ios, random, show};
+use super::common::{MATCHED, attach, ios, show};
+use crate::common::random;
 
 const MIB: u64 = 1 << 20;
 
-/// fio, loading for a second, in one process; its report in JSON.
+/// fio in one process, its report in JSON; it starts at a line of input, when the trace is attached.
 fn fio(path: &Path, engine: &str, depth: u32) -> Option<Child> {
-    let words = [
-        "--name=traced".to_owned(),
-        format!("--filename={}", path.display()),
-        format!("--ioengine={engine}"),
-        format!("--iodepth={depth}"),
-        "--rw=randread --bs=4k --direct=1 --size=16m --runtime=2 --time_based --thread --startdelay=1s"
-            .to_owned(),
-        "--output-format=json".to_owned(),
-    ];
-    let words = words.iter().flat_map(|words| words.split(' '));
-    Command::new("fio").args(words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()
+    let words = format!(
+        "read -r _ && exec fio --name=traced --filename={} --ioengine={engine} --iodepth={depth} --rw=randread --bs=4k \
+         --direct=1 --size=16m --runtime=2 --time_based --thread --output-format=json",
+        path.display()
+    );
+    Command::new("fio").arg("--version").stdout(Stdio::null()).status().ok()?;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &words]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    shell.spawn().ok()
 }
 
 /// The number behind `"key" : ` in the part of fio's report that follows `after`.
@@ -36,12 +36,13 @@ fn number(report: &str, after: &str, key: &str) -> f64 {
 
 /// Traces one run of fio from its start to its end.
 fn traced(test: &str, path: &Path, engine: &str, depth: u32) -> Option<(f64, f64, Stages)> {
-    let Some(child) = fio(path, engine, depth) else {
+    let Some(mut child) = fio(path, engine, depth) else {
         println!("SKIPPED {test}: fio is not installed");
         return None;
     };
     let storage = iostack_host::storage(path).expect("the path exists");
     let trace = attach(test, &Subject::Process { pid: child.id() }, &storage)?;
+    child.stdin.take().expect("a pipe").write_all(b"\n").expect("the shell waits");
     let output = child.wait_with_output().expect("fio ends");
     std::thread::sleep(Duration::from_millis(20));
     let stages = trace.finish();

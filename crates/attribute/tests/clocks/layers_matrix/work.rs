@@ -1,17 +1,15 @@
 //! Every engine, direct and buffered, reads and writes.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
-use iostack_attribute::ladder;
+use iostack_attribute::classify::Rules;
 use iostack_attribute::layers::{LayerTrace, Subject};
 use iostack_engine::{Control, EngineError, run_job};
-use iostack_model::{
-    Amount, Bytes, Data, Engine, Job, Ladder, Layers, Mix, Nanos, Rung, TargetKind, TargetName,
-};
+use iostack_model::{Amount, Bytes, Engine, Job, Ladder, Layers, Mix, Nanos, Rung, TargetKind, TargetName};
 use iostack_testkit::{Zram, folder};
 
-use crate::places::{Image, mounted};
+use super::places::{Image, mounted};
+use crate::common::{ladder_with, random};
 
 /// Faster than by default, to gather samples quickly.
 pub(crate) const RATE_HZ: u32 = 9973;
@@ -19,9 +17,6 @@ pub(crate) const SAMPLES: u64 = 1_000;
 /// Of a workload's kernel samples.
 const UNKNOWN_MAX: f64 = 0.01;
 const SIZE: Bytes = Bytes(64 << 20);
-
-const IO_URING: Engine =
-    Engine::IoUring { fixed_buffers: false, registered_files: false, poll: false, submit_poll: false };
 
 /// Samples of one workload, perhaps of several runs.
 #[derive(Default)]
@@ -75,24 +70,12 @@ pub(crate) fn gather(mut once: impl FnMut() -> Option<Layers>) -> Option<Pool> {
     Some(pool)
 }
 
-/// The ladder, where it reaches every process.
-pub(crate) fn ladder(test: &str) -> Option<Ladder> {
-    let ladder = ladder::probe();
-    match ladder.rungs.iter().find(|state| state.rung == Rung::AllSamples && !state.reached) {
-        Some(state) => {
-            println!("SKIPPED {test}: {}", state.reason);
-            None
-        }
-        None => Some(ladder),
-    }
-}
-
 /// One workload once.
 fn load(ladder: &Ladder, job: &Job, path: &Path) -> Result<Layers, EngineError> {
     let kind = if path.starts_with("/dev") { TargetKind::Block } else { TargetKind::File };
     let target = TargetName { kind, path: path.to_owned() };
     let storage = iostack_host::storage(path).expect("the path exists");
-    let trace = LayerTrace::start(Subject::Load, &storage, ladder, 1_000_000_000, RATE_HZ)
+    let trace = LayerTrace::start(Rules::built_in(), Subject::Load, &storage, ladder, 1_000_000_000, RATE_HZ)
         .expect("the ladder was climbed");
     let control = Control { observer: Some(trace.observer()), ..Control::none() };
     let outcome = run_job(job, &target, &storage, vec![vec![path.to_owned()]], &control)?;
@@ -107,7 +90,7 @@ fn load(ladder: &Ladder, job: &Job, path: &Path) -> Result<Layers, EngineError> 
 fn matrix(ladder: &Ladder, place: &str, path: &Path, span: Nanos) -> Vec<String> {
     let mut bad = Vec::new();
     for (engine, name, depth) in
-        [(Engine::Psync, "psync", 1), (Engine::Libaio, "libaio", 8), (IO_URING, "io_uring", 8)]
+        [(Engine::Psync, "psync", 1), (Engine::Libaio, "libaio", 8), (Engine::IO_URING, "io_uring", 8)]
     {
         for (direct, way) in [(true, "direct"), (false, "buffered")] {
             for (mix, verb) in [(Mix::READ, "read"), (Mix::WRITE, "write")] {
@@ -139,25 +122,19 @@ fn matrix(ladder: &Ladder, place: &str, path: &Path, span: Nanos) -> Vec<String>
     bad
 }
 
-fn file(directory: &Path) -> PathBuf {
-    let path = directory.join("data");
-    let held = Arc::new(
-        iostack_host::Held::open(&path)
-            .or_else(|_| iostack_host::Held::make(&path))
-            .expect("the folder is writable"),
-    );
-    iostack_engine::lay_out(&held, SIZE, &Data::Random, 1, &Control::none()).expect("there is room");
-    path
-}
-
 /// All places. `span` is the time of one run of one workload.
 fn places(test: &str, span: Nanos) {
-    let Some(ladder) = ladder(test) else { return };
+    let Some(ladder) = ladder_with(test, Rung::AllSamples) else { return };
     let mut bad = Vec::new();
     for kind in ["ext4", "xfs", "btrfs"] {
         match mounted(kind) {
             Ok(mounted) => {
-                bad.extend(matrix(&ladder, &format!("{kind} on loop"), &file(&mounted), span));
+                bad.extend(matrix(
+                    &ladder,
+                    &format!("{kind} on loop"),
+                    &random(&mounted, "data", SIZE.0),
+                    span,
+                ));
             }
             Err(why) => println!("SKIPPED {test} on {kind}: {why}"),
         }
@@ -173,7 +150,7 @@ fn places(test: &str, span: Nanos) {
     // The disk below is never written and often not readable: what lies on it is.
     println!("SKIPPED {test} on the raw disk: the machine's own disk is not written");
     let folder = folder!("layers-disk");
-    bad.extend(matrix(&ladder, "the disk's file system", &file(&folder), span));
+    bad.extend(matrix(&ladder, "the disk's file system", &random(&folder, "data", SIZE.0), span));
     assert!(bad.is_empty(), "not classified well enough, or too few samples: {bad:?}");
 }
 

@@ -5,7 +5,7 @@
 //! `ADDRESS NAME MODULE LAYER ROUTE`. Whole kernels are tried with
 //!
 //! ```sh
-//! IOSTACK_KALLSYMS=FILE:FILE cargo test -p iostack-attribute --test exact -- --nocapture
+//! IOSTACK_KALLSYMS=FILE:FILE cargo test -p iostack-attribute --test all exact -- --nocapture
 //! ```
 //!
 //! and `IOSTACK_STORE=FILE` beside it writes the excerpt of the first.
@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 
 use iostack_attribute::classify::{Classifier, FunctionTable, Route, Rules, SymbolId, Symbols};
 
-const STORED: &str = include_str!("data/exact-functions.txt");
+const STORED: &str = include_str!("../data/exact-functions.txt");
 
 /// One function in so many is stored.
 const STEP: usize = 211;

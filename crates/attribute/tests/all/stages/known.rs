@@ -1,64 +1,39 @@
 //! Programs whose I/Os and waits are known, because they count and time them themselves.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use iostack_attribute::stages::Subject;
 use iostack_model::{Part, Stage, Stages, Storage};
-use iostack_testkit::{Folder, Mounted, Zram, folder, or_skip};
+use iostack_testkit::{Folder, Mounted, Zram, folder, or_skip, tool};
 
-use crate::common::{attach, random, show};
+use super::common::{attach, show};
+use crate::common::{Helper, random};
 
 const KIB: usize = 1 << 10;
 
-/// Another run of this test program, doing the ignored test `name` on a file, from the moment it is told to.
-struct Program(Child);
-
-impl Program {
-    /// `None` when it cannot be run. With `cpu`, on that one only.
-    fn start(name: &str, path: &Path, cpu: Option<u32>) -> Option<Program> {
-        let own = std::env::current_exe().expect("a running program has a file");
-        let mut command = match cpu {
-            Some(_) => Command::new("taskset"),
-            None => Command::new(&own),
-        };
-        if let Some(cpu) = cpu {
-            command.args(["-c", &cpu.to_string()]).arg(&own);
-        }
-        command.args(["--exact", &format!("known::{name}"), "--ignored", "--nocapture", "--test-threads=1"]);
-        command.env("IOSTACK_TEST_FILE", path).stdin(Stdio::piped()).stdout(Stdio::piped());
-        command.spawn().ok().map(Program)
+/// Traces what a helper does to a file from being told to start to its end, with the numbers that it says itself; `None`
+/// where it cannot be run. With `cpu`, on that one only.
+fn traced(test: &str, name: &str, path: &Path, cpu: Option<u32>) -> Option<(Stages, Vec<u64>)> {
+    let variables = [("IOSTACK_TEST_FILE", path.display().to_string())];
+    let mut helper = Helper::start(&format!("stages::known::{name}"), None, &variables)?;
+    helper.line("READY")?;
+    let pid = helper.child.id();
+    if let Some(cpu) = cpu {
+        let arguments = ["-a", "-p", "-c", &cpu.to_string(), &pid.to_string()];
+        or_skip(test, tool("taskset", &arguments))?;
     }
-
-    /// Traces what it does from being told to start to its end. With it the numbers that it says itself.
-    fn traced(mut self, test: &str) -> Option<(Stages, Vec<u64>)> {
-        let mut lines = BufReader::new(self.0.stdout.take().expect("piped")).lines();
-        let mut said = |mark: &str| {
-            let mut lines = lines.by_ref().map_while(Result::ok);
-            lines.find_map(|line| Some(line.split_once(mark)?.1.trim().to_owned()))
-        };
-        said("READY")?;
-        let subject = Subject::Process { pid: self.0.id() };
-        let trace = attach(test, &subject, &Storage::default())?;
-        let mut input = self.0.stdin.take().expect("piped");
-        input.write_all(b"go\n").expect("it listens");
-        let known = said("KNOWN ").expect("it tells what it did");
-        let stages = trace.finish();
-        drop(input);
-        show(&format!("{test}: {known}"), &stages, None);
-        Some((stages, known.split(' ').map(|number| number.parse().expect("a number")).collect()))
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _already_gone = self.0.kill();
-        let _status = self.0.wait();
-    }
+    let trace = attach(test, &Subject::Process { pid }, &Storage::default())?;
+    let mut input = helper.child.stdin.take().expect("piped");
+    input.write_all(b"go\n").expect("it listens");
+    let known = helper.line("KNOWN ").expect("it tells what it did");
+    let stages = trace.finish();
+    drop(input);
+    show(&format!("{test}: {known}"), &stages, None);
+    Some((stages, known.split(' ').map(|number| number.parse().expect("a number")).collect()))
 }
 
 /// In the program: does the work once it is told to, says what is known of it, and stays until nobody listens.
@@ -121,11 +96,8 @@ fn helper_reads_in_a_crowd() {
 fn a_thread_that_loses_its_cpu_on_the_way_back_has_waited_for_it() {
     let test = "a_thread_that_loses_its_cpu_on_the_way_back_has_waited_for_it";
     let folder = folder!("stages-crowd");
-    let Some(program) = Program::start("helper_reads_in_a_crowd", &cached(&folder), Some(0)) else {
-        println!("SKIPPED {test}: taskset is not installed");
-        return;
-    };
-    let Some((stages, known)) = program.traced(test) else { return };
+    let path = cached(&folder);
+    let Some((stages, known)) = traced(test, "helper_reads_in_a_crowd", &path, Some(0)) else { return };
     assert_eq!((stages.ios, stages.lost), (known[0], 0));
     assert_sums(&stages);
     let whole: u64 = stages.ways.iter().map(|way| way.whole.sum_ns).sum();
@@ -160,8 +132,8 @@ fn helper_many_threads() {
 fn threads_that_end_make_room_for_others() {
     let test = "threads_that_end_make_room_for_others";
     let folder = folder!("stages-threads");
-    let Some(program) = Program::start("helper_many_threads", &cached(&folder), None) else { return };
-    let Some((stages, known)) = program.traced(test) else { return };
+    let path = cached(&folder);
+    let Some((stages, known)) = traced(test, "helper_many_threads", &path, None) else { return };
     assert_eq!((stages.ios, stages.lost), (known[0], 0), "1,500 threads, of which 1,024 at a time have room");
     assert_sums(&stages);
 }
@@ -192,8 +164,8 @@ fn a_sync_that_waits_for_the_journal_says_so() {
     for kind in ["ext4", "xfs"] {
         let Some(mounted) = or_skip(test, mounted(kind)) else { continue };
         let path = random(&mounted, "data", 4096);
-        let Some(program) = Program::start("helper_syncs", &path, None) else { return };
-        let Some((stages, known)) = program.traced(&format!("{test} {kind}")) else { return };
+        let title = format!("{test} {kind}");
+        let Some((stages, known)) = traced(&title, "helper_syncs", &path, None) else { return };
         assert_eq!((stages.ios, stages.lost), (known[0], 0));
         assert_sums(&stages);
         let [journal, wake] = [Stage::Journal, Stage::Wake].map(|stage| sum_of(&stages, stage));

@@ -5,12 +5,11 @@ use std::io::Write;
 use std::path::Path;
 
 use iostack_attribute::stages::Subject;
-use iostack_model::{Bytes, Engine, Job, Storage, Way};
+use iostack_model::{BlockSizes, Bytes, Engine, Job, Storage, Way};
 use iostack_testkit::{Loop, Zram, folder, or_skip};
 
-use crate::common::{
-    ENGINES, IO_URING, MATCHED, assert_complete, attach, counted, ios, random, show, traced,
-};
+use super::common::{ENGINES, MATCHED, assert_complete, attach, counted, ios, show, traced};
+use crate::common::random;
 
 const MIB: u64 = 1 << 20;
 
@@ -19,7 +18,7 @@ fn a_loop_device_shows_the_device_below_it() {
     let test = "a_loop_device_shows_the_device_below_it";
     let folder = folder!("stages-loop");
     let Some(device) = or_skip(test, Loop::over(&random(&folder, "image", 64 * MIB))) else { return };
-    for (engine, depth) in [(Engine::Psync, 1), (IO_URING, 16)] {
+    for (engine, depth) in [(Engine::Psync, 1), (Engine::IO_URING, 16)] {
         let Some((outcome, stages)) = traced(test, &counted(engine, depth, 20_000, 64 * MIB), &device) else {
             return;
         };
@@ -61,10 +60,7 @@ fn a_large_read_that_is_split_is_one_io() {
         println!("SKIPPED {test}: cannot lower {limit}");
         return;
     }
-    let job = Job {
-        block_sizes: iostack_model::BlockSizes::all(Bytes(MIB)),
-        ..counted(Engine::Psync, 1, 200, 64 * MIB)
-    };
+    let job = Job { block_sizes: BlockSizes::all(Bytes(MIB)), ..counted(Engine::Psync, 1, 200, 64 * MIB) };
     let Some((outcome, stages)) = traced(test, &job, &device) else { return };
     assert_complete(&outcome, &stages);
     assert!(stages.matched as f64 >= MATCHED * stages.ios as f64, "{} of {}", stages.matched, stages.ios);

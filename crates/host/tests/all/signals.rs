@@ -1,31 +1,15 @@
 //! What is left behind when a run is ended from outside? The tests start themselves again as the run that is ended.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 
 use iostack_host::{Scratch, signals, sweep};
 use iostack_model::Bytes;
+use iostack_testkit::folder;
 
 const DIRECTORY: &str = "IOSTACK_TEST_DIRECTORY";
-
-/// A directory for one test.
-struct Room(PathBuf);
-
-impl Room {
-    fn new(name: &str) -> Room {
-        let path = std::env::temp_dir().join(format!("iostack-signals-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("the temporary directory is writable");
-        Room(path)
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn left_in(room: &Path) -> usize {
     std::fs::read_dir(room).expect("it is there").count()
@@ -56,7 +40,9 @@ fn the_run_that_is_ended() {
 fn start(room: &Path, polite: bool) -> (Child, BufReader<std::process::ChildStdout>) {
     let program = std::env::current_exe().expect("this test's own program");
     let mut command = Command::new(program);
-    command.args(["--exact", "the_run_that_is_ended", "--nocapture", "--ignored"]).env(DIRECTORY, room);
+    command
+        .args(["--exact", "signals::the_run_that_is_ended", "--nocapture", "--ignored"])
+        .env(DIRECTORY, room);
     if polite {
         command.env("IOSTACK_TEST_POLITE", "1");
     }
@@ -82,47 +68,47 @@ fn send(run: &Child, signal: &str) {
 
 #[test]
 fn the_first_signal_lets_a_run_end_by_itself() {
-    let room = Room::new("first");
-    let (mut run, mut output) = start(&room.0, true);
+    let room = folder!("signals-first");
+    let (mut run, mut output) = start(&room, true);
     send(&run, "INT");
     wait_for(&mut output, "stopping");
     // The harness still wants to print its result.
     std::io::copy(&mut output, &mut std::io::sink()).expect("it is readable");
     assert!(run.wait().expect("it ends").success());
-    assert_eq!(left_in(&room.0), 0);
+    assert_eq!(left_in(&room), 0);
 }
 
 #[test]
 fn the_second_signal_ends_a_run_and_still_removes_its_files() {
-    let room = Room::new("second");
-    let (mut run, mut output) = start(&room.0, false);
+    let room = folder!("signals-second");
+    let (mut run, mut output) = start(&room, false);
     send(&run, "TERM");
     wait_for(&mut output, "stopping");
-    assert_eq!(left_in(&room.0), 1, "the first signal ends nothing");
+    assert_eq!(left_in(&room), 1, "the first signal ends nothing");
     send(&run, "TERM");
     assert_eq!(run.wait().expect("it ends").code(), Some(130));
-    assert_eq!(left_in(&room.0), 0);
+    assert_eq!(left_in(&room), 0);
 }
 
 #[test]
 fn what_kill_9_leaves_the_next_run_sweeps() {
-    let room = Room::new("kill");
-    let (mut run, _output) = start(&room.0, false);
-    assert!(sweep(&room.0).is_empty(), "a living run keeps its file");
+    let room = folder!("signals-kill");
+    let (mut run, _output) = start(&room, false);
+    assert!(sweep(&room).is_empty(), "a living run keeps its file");
     run.kill().expect("it runs");
     run.wait().expect("it ends");
-    let swept = sweep(&room.0);
+    let swept = sweep(&room);
     assert_eq!(swept.len(), 1, "{swept:?}");
-    assert_eq!(left_in(&room.0), 0);
+    assert_eq!(left_in(&room), 0);
 }
 
 #[test]
 fn an_ignored_hangup_stays_ignored() {
-    let room = Room::new("nohup");
+    let room = folder!("signals-nohup");
     let program = std::env::current_exe().expect("this test's own program");
-    let script = "trap '' HUP; exec \"$0\" --exact the_run_that_is_ended --nocapture --ignored";
+    let script = "trap '' HUP; exec \"$0\" --exact signals::the_run_that_is_ended --nocapture --ignored";
     let mut command = Command::new("sh");
-    command.args(["-c", script]).arg(program).env(DIRECTORY, &room.0).env("IOSTACK_TEST_POLITE", "1");
+    command.args(["-c", script]).arg(program).env(DIRECTORY, &*room).env("IOSTACK_TEST_POLITE", "1");
     let mut run = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a shell");
     let mut output = BufReader::new(run.stdout.take().expect("it is piped"));
     wait_for(&mut output, "ready");
