@@ -1,13 +1,12 @@
-//! How well are this machine's own stacks classified? And: store some of them for the tests.
+//! Stores some of this machine's own stacks for the tests, which tell how well they are classified.
 //!
 //! ```sh
 //! perf record -e cpu-clock -a -g -F 1997 -o x.data -- PROGRAM
 //! perf script -i x.data -F comm,pid,ip > program.txt
-//! cargo run --release --example classify_samples -- measure program.txt ..
-//! cargo run --release --example classify_samples -- store FOLDER program.txt ..
+//! cargo run --release --example classify_samples -- FOLDER program.txt ..
 //! ```
 //!
-//! Samples of the idle task and of the programs named in `OTHERS` are left out. `store` writes `classify-symbols.txt`
+//! Samples of the idle task and of the programs named in `OTHERS` are left out. It writes `classify-symbols.txt`
 //! (functions in the order of `/proc/kallsyms`, an empty line where some are left out) and `classify-samples.txt`
 //! (under each workload: samples, and the line numbers of their functions, leaf first).
 
@@ -15,7 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt::Write;
 use std::path::Path;
-use std::time::Instant;
 
 use iostack_attribute::classify::{Classifier, FunctionTable, Rules, SymbolId, Symbols};
 
@@ -36,11 +34,8 @@ type Stacks = Vec<Vec<u64>>;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.split_first() {
-        Some((verb, files)) if verb == "measure" => measure(files),
-        Some((verb, rest)) if verb == "store" => store(Path::new(&rest[0]), &rest[1..]),
-        _ => Err("write `measure FILE ..` or `store FOLDER FILE ..`".into()),
-    }
+    let (folder, files) = arguments.split_first().ok_or("write `FOLDER FILE ..`")?;
+    store(Path::new(folder), files)
 }
 
 /// The kernel stacks of a file of `perf script -F comm,pid,ip`, leaf first.
@@ -62,57 +57,6 @@ fn read(file: &str) -> Result<Stacks, Box<dyn Error>> {
 
 fn name_of(file: &str) -> String {
     Path::new(file).file_stem().map_or(String::new(), |name| name.to_string_lossy().into_owned())
-}
-
-fn measure(files: &[String]) -> Result<(), Box<dyn Error>> {
-    let begun = Instant::now();
-    let symbols = Symbols::live()?;
-    println!("symbols: {} in {:?}", symbols.count(), begun.elapsed());
-    let begun = Instant::now();
-    let table = FunctionTable::built_in();
-    println!("table: {} in {:?}", table.count(), begun.elapsed());
-    let begun = Instant::now();
-    drop(Classifier::new(Rules::built_in(), &symbols, table));
-    println!("classifier: {:?}", begun.elapsed());
-    let mut doubts: BTreeMap<(&str, String), u64> = BTreeMap::new();
-    for file in files {
-        let stacks = read(file)?;
-        let mut classifier = Classifier::new(Rules::built_in(), &symbols, table);
-        for stack in &stacks {
-            let class = classifier.classify(stack, false);
-            let leaf = class.frames.first().map_or("?", |&leaf| symbols.symbol(leaf).name);
-            let layer = classifier.rules().layer_name(class.layer).to_owned();
-            if class.inferred || class.layer == classifier.rules().unclassified() {
-                *doubts.entry(("unknown", format!("{leaf} -> {layer}"))).or_default() += 1;
-            }
-            if let Some((owner, true)) = classifier.disagreement(&class) {
-                let path = classifier.path(owner).unwrap_or("module");
-                let said = format!("{} -> {layer}, in {path}", symbols.symbol(owner).name);
-                *doubts.entry(("disagree", said)).or_default() += 1;
-            }
-        }
-        let quality = classifier.quality();
-        let begun = Instant::now();
-        for stack in &stacks {
-            classifier.classify(stack, false);
-        }
-        println!(
-            "{:28} {:6} samples, unclassified {:.2} %, inferred {:.2} %, disagree {:.2} %, {:.0} ns warm each; {:?}",
-            name_of(file),
-            stacks.len(),
-            quality.unclassified * 100.0,
-            quality.inferred * 100.0,
-            quality.disagreement.unwrap_or(0.0) * 100.0,
-            begun.elapsed().as_nanos() as f64 / stacks.len().max(1) as f64,
-            quality.neighbours_right,
-        );
-    }
-    let mut doubts: Vec<_> = doubts.into_iter().collect();
-    doubts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    for ((what, said), count) in doubts.iter().take(80) {
-        println!("{count:6} {what}: {said}");
-    }
-    Ok(())
 }
 
 fn store(folder: &Path, files: &[String]) -> Result<(), Box<dyn Error>> {

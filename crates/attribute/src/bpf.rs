@@ -20,7 +20,7 @@ use aya::{Ebpf, EbpfError, EbpfLoader};
 
 pub use types::{KernelTypes, TypesError};
 
-use crate::sys;
+use crate::sys::system;
 
 /// Why a BPF object is not at work.
 #[derive(Debug, thiserror::Error)]
@@ -117,7 +117,7 @@ impl Object {
             act: "read the kernel's types".into(),
             source: error.into(),
         })?;
-        sys::bpf::lift_locked_memory();
+        system::lift_locked_memory();
         let mut loader = EbpfLoader::new();
         loader.btf(Some(&btf));
         for (name, value) in constants {

@@ -8,24 +8,15 @@
 //! As fio does with `loops`; in a job without them, only the last. Start reading at [`load_passes`].
 
 use iostack_model::Job;
-use iostack_stats::Recorder;
 use iostack_workload::load::is_read_by_pass;
 use iostack_workload::{Plan, Source};
 
 use crate::EngineError;
 use crate::backend::Station;
+use crate::tally::BackTally;
 
 /// Runs the loop of a thread once, to measure or, where true, to read back.
 type Load<'a> = &'a mut dyn FnMut(&mut Station<'_>, bool) -> Result<(), EngineError>;
-
-/// What a thread read back, and from when to when, ticks.
-#[derive(Debug)]
-pub(crate) struct BackTally {
-    pub(crate) latency: Box<Recorder>,
-    pub(crate) bytes: u64,
-    pub(crate) first: u64,
-    pub(crate) last: u64,
-}
 
 /// From here on what was written is read, and nothing measured. Gives what was asked until now.
 fn begin(station: &mut Station<'_>, plan: Plan, job: &Job) -> Source {

@@ -17,27 +17,7 @@ use iostack_model::{Bytes, Flow, Heat, IntervalFlow, Nanos, Steadiness, Steady};
 use iostack_stats::{Recorder, SERIES_MOST, halve_series};
 use iostack_workload::load::{NOT_STEADY, look_for_steadiness};
 
-use crate::meter::ThreadResult;
-
-/// What a thread counts between two publications, of one direction.
-#[derive(Clone, Default)]
-pub(crate) struct Tally {
-    pub(crate) latency: Recorder,
-    pub(crate) bytes: u64,
-}
-
-/// What is counted rarely, between two publications.
-#[derive(Default)]
-pub(crate) struct SideTally {
-    /// Time in the submitting call, by direction; absent for engines that submit and wait in one call.
-    pub(crate) submit: Option<Box<[Recorder; 3]>>,
-    /// From there to the completion, where the job keeps it apart.
-    pub(crate) after_submit: Option<Box<[Recorder; 3]>>,
-    pub(crate) sync: Option<Box<Recorder>>,
-    pub(crate) short: [u64; 3],
-    /// Ready to run, without a CPU; kept until there is an I/O to tell it with.
-    pub(crate) waiting: Nanos,
-}
+use crate::tally::{SideTally, Tally, ThreadResult};
 
 /// Progress since the last look.
 #[derive(Clone, Default)]

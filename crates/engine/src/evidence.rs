@@ -7,8 +7,13 @@ use iostack_model::{Bytes, Outcome};
 use crate::group::Group;
 use crate::worker::WorkerReport;
 
-/// Gathers it, after the run. `alone`: no other group of the run used the device.
-pub(crate) fn of(group: &Group<'_>, reports: &[WorkerReport], outcome: &Outcome, alone: bool) -> Evidence {
+/// Gathers, after the run, what the doubts about an outcome ask. `alone`: no other group of the run used the device.
+pub(crate) fn evidence_of_group(
+    group: &Group<'_>,
+    reports: &[WorkerReport],
+    outcome: &Outcome,
+    alone: bool,
+) -> Evidence {
     let machine = iostack_host::machine();
     let asked: Vec<_> =
         reports.iter().filter_map(|report| Some((report.unwritten?, report.region))).collect();

@@ -15,7 +15,7 @@ use crate::EngineError;
 use crate::sys;
 
 /// The open files of one thread.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Files {
     /// Keeps the descriptors open.
     _open: Vec<File>,
@@ -81,15 +81,7 @@ impl Files {
 
     /// So many, of any length, that nobody opens.
     fn none(count: u16) -> Files {
-        let path = PathBuf::from("none");
-        Files {
-            _open: Vec::new(),
-            path,
-            descriptors: Vec::new(),
-            count,
-            blocks: Vec::new(),
-            length: u64::MAX,
-        }
+        Files { path: "none".into(), count, length: u64::MAX, ..Files::default() }
     }
 
     /// Descriptors in the order of [`Op::file`].
@@ -132,29 +124,18 @@ impl Files {
         } else {
             sys::punch_hole(descriptor, op.offset, length)
         };
-        match result {
-            Ok(()) => length.cast_signed() as isize,
-            Err(error) => -(error.raw_os_error().unwrap_or(libc::EIO) as isize),
-        }
+        sys::moved(length as usize, result)
     }
 
     /// `sync_file_range` of one file; 0, or `-errno`.
     pub(crate) fn sync_range(&self, file: usize, (first, end): (u64, u64), how: RangeSync) -> isize {
         let Some(&descriptor) = self.descriptors.get(file) else { return 0 };
-        match sys::sync_range(descriptor, first, end - first, how) {
-            Ok(()) => 0,
-            Err(error) => -(error.raw_os_error().unwrap_or(libc::EIO) as isize),
-        }
+        sys::moved(0, sys::sync_range(descriptor, first, end - first, how))
     }
 
     /// fsync of every file; 0, or `-errno` of the first that failed.
     pub(crate) fn sync(&self, data_only: bool) -> isize {
-        for &descriptor in &self.descriptors {
-            if let Err(error) = sys::sync(descriptor, data_only) {
-                return -(error.raw_os_error().unwrap_or(libc::EIO) as isize);
-            }
-        }
-        0
+        sys::moved(0, self.descriptors.iter().try_for_each(|&descriptor| sys::sync(descriptor, data_only)))
     }
 }
 

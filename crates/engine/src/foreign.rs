@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::Path;
 
+use iostack_host::TaskStat;
 use iostack_host::counters::waiting_in;
 use iostack_model::Nanos;
 
@@ -42,7 +43,7 @@ impl Others {
     }
 
     fn add(&mut self, task: &Path) {
-        match fs::read_to_string(task.join("stat")).ok().as_deref().and_then(parse) {
+        match TaskStat::of_task(task).and_then(|stat| task_of_stat(&stat)) {
             Some(Task::Program { ticks }) => self.programs += Nanos(ticks * TICK.0),
             Some(Task::Kernel) => self.kernel_waiting += waiting_in(task).unwrap_or_default(),
             None => {}
@@ -68,17 +69,11 @@ enum Task {
     Kernel,
 }
 
-/// Fields of proc(5), which follow a name in parentheses that may itself hold any character.
-fn parse(stat: &str) -> Option<Task> {
-    let (_, fields) = stat.rsplit_once(')')?;
-    let fields: Vec<&str> = fields.split_whitespace().collect();
-    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-    let is_program = field(9)? & KERNEL_THREAD == 0;
-    Some(if is_program {
-        Task::Program { ticks: (14..=17).map(field).sum::<Option<u64>>()? }
-    } else {
-        Task::Kernel
-    })
+fn task_of_stat(stat: &TaskStat) -> Option<Task> {
+    if stat.field(9)? & KERNEL_THREAD != 0 {
+        return Some(Task::Kernel);
+    }
+    Some(Task::Program { ticks: (14..=17).map(|number| stat.field(number)).sum::<Option<u64>>()? })
 }
 
 #[cfg(test)]
@@ -87,6 +82,7 @@ mod tests {
 
     #[test]
     fn programs_count_and_kernel_threads_do_not() {
+        let parse = |line| TaskStat::parse(line).as_ref().and_then(task_of_stat);
         let program = "42 (a) b) c) S 1 42 42 0 -1 4194560 100 0 0 0 17 4 0 0 20 0 1 0 1 2 3";
         assert_eq!(parse(program), Some(Task::Program { ticks: 21 }));
         let parent = "42 (make) S 1 42 42 0 -1 4194560 100 0 0 0 17 4 5 6 20 0 1 0 1 2 3";

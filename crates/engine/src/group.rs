@@ -11,7 +11,7 @@ use iostack_workload::load::{Span, group_numbers};
 use crate::Work;
 use crate::board::Board;
 use crate::foreign::Others;
-use crate::meter::ThreadResult;
+use crate::tally::ThreadResult;
 use crate::worker::WorkerReport;
 
 /// Works that are reported as one.

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! The load generator. Every I/O is timed with two clock readings and counted in a histogram; everything else (series,
-//! progress, limits, the stop flag) happens a few times a second. What an I/O costs in user instructions is measured
-//! with `examples/instructions.rs`, and gated in `tests/instructions.rs`.
+//! progress, limits, the stop flag) happens a few times a second. What an I/O costs in user instructions is gated in
+//! `tests/instructions.rs`.
 //!
 //! What is in flight when measuring starts is not counted; what is in flight when the time is up is waited for and
 //! counted. I/Os that fail are no latencies: they are listed as failures, and a thread stops after 1000 of them.
@@ -39,6 +39,7 @@ mod progress;
 mod stage;
 mod status;
 mod sys;
+mod tally;
 mod wake;
 mod watch;
 mod worker;

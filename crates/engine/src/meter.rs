@@ -13,16 +13,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostack_host::clock::Clock;
-use iostack_host::counters;
+use iostack_host::counters::{self, Usage};
 use iostack_model::Nanos;
 use iostack_stats::Recorder;
 use iostack_workload::Op;
 use iostack_workload::load::FAILURES_MAX;
 
-use crate::back::BackTally;
-use crate::board::{Board, SideTally, Tally};
+use crate::board::Board;
 use crate::failures::Failures;
-use crate::sys::{self, ThreadUse};
+use crate::tally::{BackTally, SideTally, Tally, ThreadResult};
 use crate::watch::Watch;
 
 /// The stop flag is looked at, and progress published, at least this often.
@@ -101,7 +100,7 @@ pub(crate) struct Meter<'a> {
     pub(crate) interrupted: bool,
     /// Ticks that were spent reading back between passes.
     paused: u64,
-    use_at_begin: ThreadUse,
+    use_at_begin: Usage,
     /// When it was last asked: how long this thread had waited for a CPU. `None` where slices are too short to ask.
     waited: Option<Nanos>,
     stop: &'a AtomicBool,
@@ -119,24 +118,11 @@ fn three_recorders() -> Box<[Recorder; 3]> {
 pub(crate) struct Paused {
     now: u64,
     /// What the thread used until then.
-    used: ThreadUse,
+    used: Usage,
     border: u64,
     span: Span,
     last: u64,
     syscalls: u64,
-}
-
-/// What one thread leaves behind.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ThreadResult {
-    /// From here on I/Os counted, ticks.
-    pub(crate) border: u64,
-    /// Moment of the last completion, ticks; the border when there was none.
-    pub(crate) last: u64,
-    pub(crate) usage: ThreadUse,
-    pub(crate) syscalls: u64,
-    pub(crate) failures: Failures,
-    pub(crate) interrupted: bool,
 }
 
 impl<'a> Meter<'a> {
@@ -176,7 +162,7 @@ impl<'a> Meter<'a> {
             stopped: false,
             interrupted: false,
             paused: 0,
-            use_at_begin: ThreadUse::default(),
+            use_at_begin: Usage::default(),
             waited: (rhythm.slice >= ASK_LEAST).then_some(Nanos(0)),
             stop,
             watch,
@@ -347,7 +333,7 @@ impl<'a> Meter<'a> {
             }
             self.last = self.border;
             self.syscalls = 0;
-            self.use_at_begin = sys::thread_use();
+            self.use_at_begin = Usage::of_thread();
             self.waited = self.waited.map(|_| self.use_at_begin.waiting);
             self.slice = self.slice_of(now);
             self.set_edge(now);
@@ -407,7 +393,7 @@ impl<'a> Meter<'a> {
     /// Measures nothing until [`Meter::resume`]: a pass is read back.
     pub(crate) fn pause(&mut self) -> Paused {
         self.publish(self.slice);
-        let (now, used) = (self.clock.now(), sys::thread_use().since(self.use_at_begin));
+        let (now, used) = (self.clock.now(), Usage::of_thread().since(self.use_at_begin));
         let (border, span, last, syscalls) = (self.border, self.span, self.last, self.syscalls);
         self.silence();
         Paused { now, used, border, span, last, syscalls }
@@ -421,7 +407,7 @@ impl<'a> Meter<'a> {
         (self.border, self.last, self.syscalls) = (paused.border, paused.last + spent, paused.syscalls);
         self.span = Span { origin: paused.span.origin + spent, ..paused.span };
         self.paused += spent;
-        self.use_at_begin = sys::thread_use().since(paused.used);
+        self.use_at_begin = Usage::of_thread().since(paused.used);
         self.waited = self.waited.map(|_| counters::thread_waiting());
         back
     }
@@ -442,7 +428,7 @@ impl<'a> Meter<'a> {
     /// What the thread has come to; failures are still kept here.
     fn standing(&self) -> ThreadResult {
         let usage =
-            if self.measuring { sys::thread_use().since(self.use_at_begin) } else { ThreadUse::default() };
+            if self.measuring { Usage::of_thread().since(self.use_at_begin) } else { Usage::default() };
         ThreadResult {
             border: self.border,
             last: self.last - self.paused,

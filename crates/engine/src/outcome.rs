@@ -6,7 +6,7 @@ use iostack_model::{Bytes, CpuUse, Flow, Interval, IntervalFlow, Job, Nanos, Out
 use iostack_stats::Recorder;
 
 use crate::board::BoardTotals;
-use crate::evidence;
+use crate::evidence::evidence_of_group;
 use crate::failures::Failures;
 use crate::group::Group;
 use crate::worker::WorkerReport;
@@ -71,7 +71,7 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
         ..Outcome::empty(job, target, storage)
     };
     outcome.iops = iops(&outcome);
-    let evidence = evidence::of(&group, &reports, &outcome, alone);
+    let evidence = evidence_of_group(&group, &reports, &outcome, alone);
     let mut failures = Failures::default();
     for report in reports {
         report.result.failures.into_list().iter().for_each(|failure| failures.merge(failure));
@@ -157,7 +157,7 @@ fn cpu(group: &Group<'_>, reports: &[WorkerReport], totals: &BoardTotals, elapse
 mod tests {
     use super::*;
     use crate::Work;
-    use crate::meter::ThreadResult;
+    use crate::tally::ThreadResult;
     use iostack_host::counters::CpuCount;
     use iostack_model::{Storage, TargetKind, TargetName};
 

@@ -20,14 +20,3 @@ pub fn libaio_usable() -> bool {
 pub fn supports_direct(file: &Held) -> bool {
     file.reopen(OpenOptions::new().read(true).custom_flags(libc::O_DIRECT)).is_ok()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn probing_twice_gives_the_same_answer() {
-        assert_eq!(io_uring_usable(), io_uring_usable());
-        assert_eq!(libaio_usable(), libaio_usable());
-    }
-}

@@ -16,7 +16,7 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use iostack_model::{MemoryPolicy, Nanos, Priority, RangeSync};
+use iostack_model::{MemoryPolicy, Priority, RangeSync};
 
 pub(crate) mod call;
 pub(crate) mod map;
@@ -25,61 +25,6 @@ pub(crate) mod names;
 pub(crate) mod posix_aio;
 pub(crate) mod queue;
 pub(crate) mod scope;
-
-/// What the kernel accounts to one thread.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ThreadUse {
-    pub(crate) user: Nanos,
-    pub(crate) system: Nanos,
-    pub(crate) switches_voluntary: u64,
-    pub(crate) switches_involuntary: u64,
-    pub(crate) faults_major: u64,
-    pub(crate) faults_minor: u64,
-    /// Ready to run, without a CPU.
-    pub(crate) waiting: Nanos,
-}
-
-impl ThreadUse {
-    /// What was added since `earlier`.
-    pub(crate) fn since(self, earlier: ThreadUse) -> ThreadUse {
-        ThreadUse {
-            user: self.user - earlier.user,
-            system: self.system - earlier.system,
-            switches_voluntary: self.switches_voluntary - earlier.switches_voluntary,
-            switches_involuntary: self.switches_involuntary - earlier.switches_involuntary,
-            faults_major: self.faults_major - earlier.faults_major,
-            faults_minor: self.faults_minor - earlier.faults_minor,
-            waiting: self.waiting - earlier.waiting,
-        }
-    }
-}
-
-/// The calling thread's use of the processor so far.
-pub(crate) fn thread_use() -> ThreadUse {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: `usage` is large enough for one rusage, which the call writes.
-    unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
-    // SAFETY: all-zero is a valid rusage, and the call only replaces it by another.
-    let usage = unsafe { usage.assume_init() };
-    let nanos = |time: libc::timeval| {
-        Nanos(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1_000)
-    };
-    ThreadUse {
-        user: nanos(usage.ru_utime),
-        system: nanos(usage.ru_stime),
-        switches_voluntary: usage.ru_nvcsw.unsigned_abs(),
-        switches_involuntary: usage.ru_nivcsw.unsigned_abs(),
-        faults_major: usage.ru_majflt.unsigned_abs(),
-        faults_minor: usage.ru_minflt.unsigned_abs(),
-        waiting: iostack_host::counters::thread_waiting(),
-    }
-}
-
-/// The calling thread's number, for [`kick`].
-pub(crate) fn thread_number() -> i32 {
-    // SAFETY: gettid has no arguments and cannot fail.
-    unsafe { libc::gettid() }
-}
 
 /// Asks for the calling thread's timers to be precise: the kernel otherwise delays them by up to 50 us to gather several.
 /// A refusal leaves them as they were.
@@ -96,22 +41,6 @@ pub(crate) fn sleep(ns: u64) {
     };
     // SAFETY: nanosleep reads one timespec that lives for the call.
     unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) };
-}
-
-/// Restricts the calling thread to `cpus`.
-pub(crate) fn pin(cpus: &[u32]) -> io::Result<()> {
-    let mut set = std::mem::MaybeUninit::<libc::cpu_set_t>::zeroed();
-    // SAFETY: a CPU set is an array of words; all-zero is the empty set.
-    let set = unsafe { set.assume_init_mut() };
-    for &cpu in cpus {
-        if cpu as usize >= libc::CPU_SETSIZE as usize {
-            return Err(io::Error::from_raw_os_error(libc::EINVAL));
-        }
-        // SAFETY: the index was just checked to lie inside the set.
-        unsafe { libc::CPU_SET(cpu as usize, set) };
-    }
-    // SAFETY: `set` is a whole CPU set and lives for the call.
-    check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) })
 }
 
 /// Says where memory of the calling thread comes from.
@@ -183,13 +112,9 @@ pub(crate) fn advise(file: RawFd, random: bool) {
 
 /// fsync, or fdatasync.
 pub(crate) fn sync(file: RawFd, data_only: bool) -> io::Result<()> {
-    if data_only {
-        // SAFETY: the call takes no memory of ours.
-        check(unsafe { libc::fdatasync(file) })
-    } else {
-        // SAFETY: as above.
-        check(unsafe { libc::fsync(file) })
-    }
+    let call = if data_only { libc::fdatasync } else { libc::fsync };
+    // SAFETY: neither call takes memory of ours.
+    check(unsafe { call(file) })
 }
 
 /// `sync_file_range`.
@@ -206,7 +131,10 @@ pub(crate) fn sync_range(file: RawFd, offset: u64, length: u64, how: RangeSync) 
 
 /// Reserves a range of a file, within its length or beyond.
 pub(crate) fn allocate(file: RawFd, keep_length: bool, offset: u64, length: u64) -> io::Result<()> {
-    let mode = if keep_length { libc::FALLOC_FL_KEEP_SIZE } else { 0 };
+    fallocate(file, if keep_length { libc::FALLOC_FL_KEEP_SIZE } else { 0 }, offset, length)
+}
+
+fn fallocate(file: RawFd, mode: i32, offset: u64, length: u64) -> io::Result<()> {
     // SAFETY: the call takes no memory of ours.
     check(unsafe { libc::fallocate(file, mode, offset.cast_signed(), length.cast_signed()) })
 }
@@ -219,9 +147,7 @@ pub(crate) fn truncate(file: RawFd, length: u64) -> io::Result<()> {
 
 /// Lets the file forget a range: a hole in it.
 pub(crate) fn punch_hole(file: RawFd, offset: u64, length: u64) -> io::Result<()> {
-    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-    // SAFETY: the call takes no memory of ours.
-    check(unsafe { libc::fallocate(file, mode, offset.cast_signed(), length.cast_signed()) })
+    fallocate(file, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, offset, length)
 }
 
 /// Lets the block device forget a range.
@@ -267,6 +193,12 @@ pub fn allow_many_files() {
         // SAFETY: the call reads one rlimit. A refusal leaves the old limit, which is no worse than before.
         unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
     }
+}
+
+/// What a call that moves no bytes gives, as if it had moved so many: these, or `-errno`.
+pub(crate) fn moved(length: usize, result: io::Result<()>) -> isize {
+    result
+        .map_or_else(|error| -(error.raw_os_error().unwrap_or(libc::EIO) as isize), |()| length.cast_signed())
 }
 
 fn check(result: i32) -> io::Result<()> {

@@ -7,8 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostack_model::{Carrier, Job, Lane, LaneRequest, Observer};
 
-use crate::sys;
-
 /// The observer of one stage.
 pub(crate) struct Watch<'a> {
     observer: Option<&'a dyn Observer>,
@@ -62,7 +60,7 @@ impl<'a> Watch<'a> {
     pub(crate) fn lane(&self, job: &Job, carrier: Carrier) -> Option<Box<dyn Lane + 'a>> {
         let slots =
             if matches!(carrier, Carrier::Call | Carrier::Fault) { 1 } else { job.queue_depth.max(1) };
-        let thread_id = sys::thread_number().cast_unsigned();
+        let thread_id = iostack_host::thread_number().cast_unsigned();
         self.observer?.lane(&LaneRequest { thread_id, slots, carrier, direct: job.direct })
     }
 }

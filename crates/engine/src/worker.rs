@@ -9,7 +9,7 @@ use iostack_model::{Bytes, Carrier, DepthFound, Ends, Engine, Job, LogEntry, Log
 use iostack_workload::load::{Load, Part, Span, cpus_of_thread, is_read_by_pass, reads_back};
 use iostack_workload::{Limits, Pacer, Plan, Region, Source};
 
-use crate::back::{self, BackTally};
+use crate::back;
 use crate::backend::calls::{Alone, Fallocate, Mmap, Psync, Pvsync2, Truncate};
 use crate::backend::io_uring::{IoUring, IoUringOptions};
 use crate::backend::libaio::Libaio;
@@ -22,10 +22,11 @@ use crate::extras::Extras;
 use crate::failures::Failures;
 use crate::files::Files;
 use crate::gate::Gate;
-use crate::meter::{self, Meter, Rhythm, ThreadResult};
+use crate::meter::{self, Meter, Rhythm};
 use crate::payload::Payload;
 use crate::sys;
 use crate::sys::memory::Buffers;
+use crate::tally::{BackTally, ThreadResult};
 use crate::watch::Watch;
 use crate::{EngineError, Work};
 
@@ -204,7 +205,7 @@ fn pin(job: &Job, thread: u32) -> Result<(), EngineError> {
     let of_nodes = cpus_of_nodes(&job.host.numa.cpu_nodes)?;
     let Some(cpus) = job.cpus.as_ref().or(of_nodes.as_ref()) else { return Ok(()) };
     let cpus = cpus_of_thread(job, thread, cpus);
-    sys::pin(&cpus).map_err(|source| EngineError::Pinning { cpus, source })
+    iostack_host::run_on(&cpus).map_err(|source| EngineError::Pinning { cpus, source })
 }
 
 /// Why I/Os of the engine cannot be followed.
@@ -229,7 +230,7 @@ fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
     let files = &prepared.station.files;
     match job.engine {
         Engine::Psync => {
-            let mut call = Psync::new(files);
+            let mut call = Psync(files.descriptors().to_vec());
             run_serial(prepared, &mut call, Carrier::Call)
         }
         Engine::Pvsync2 { hipri } => {
@@ -246,11 +247,11 @@ fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
             run_queued(prepared, queue)
         }
         Engine::Fallocate => {
-            let mut call = Fallocate::new(files);
+            let mut call = Fallocate(files.descriptors().to_vec());
             run_serial(prepared, &mut call, Carrier::Call)
         }
         Engine::Truncate => {
-            let mut call = Truncate::new(files);
+            let mut call = Truncate(files.descriptors().to_vec());
             run_serial(prepared, &mut call, Carrier::Call)
         }
         Engine::Names(act) => run_names(prepared, act),
@@ -367,7 +368,7 @@ fn measure(
 ) -> Result<WorkerReport, EngineError> {
     let Prepared { assignment, mut station, mut repeat, planned, region, unwritten, _locked } = prepared;
     let job = &assignment.work.job;
-    if assignment.gate.ready(sys::thread_number(), planned).is_none() {
+    if assignment.gate.ready(iostack_host::thread_number(), planned).is_none() {
         return Ok(WorkerReport::default());
     }
     let clock = station.meter.clock;

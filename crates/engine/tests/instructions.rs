@@ -1,12 +1,13 @@
 //! What an I/O costs the generator in user space, in instructions: these repeat where times do not, so they may be a gate.
 //!
-//! The load is this test program itself, started again to run one ignored test; `iostack_host::step` executes its thread
+//! The load is this test program itself, started again to run one ignored test; `iostack_stepcount` executes its thread
 //! one instruction at a time. The engine is optimised here as in a release (root `Cargo.toml`); the plan keeps its overflow
 //! checks and nothing is inlined at link time, so that a release costs less. Where tracing is not permitted, the tests
 //! skip aloud.
 #![cfg(target_arch = "x86_64")]
 
 #[expect(dead_code, reason = "each test file uses its own part")]
+#[path = "all/common.rs"]
 mod common;
 
 use std::ffi::OsString;
@@ -14,8 +15,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use common::{random, run};
-use iostack_host::step::{Question, StepError, Subject, UserCost, cost};
 use iostack_model::{Job, Nanos};
+use iostack_stepcount::{Question, StepError, Subject, UserCost, cost};
 use iostack_testkit::folder;
 
 /// Names the file and the options of the job that `the_load` runs.

@@ -1,6 +1,7 @@
 //! What does a run take in memory? Alone in its file, because the peak is the process's.
 
 #[expect(dead_code, reason = "each test file uses its own part")]
+#[path = "all/common.rs"]
 mod common;
 
 use common::{counted, random, run};

@@ -94,11 +94,6 @@ impl Clock {
         self.hz
     }
 
-    /// True when ticks are time-stamp-counter clocks.
-    pub fn is_tsc(&self) -> bool {
-        self.tsc
-    }
-
     /// True when its rate never changes.
     pub fn is_steady(&self) -> bool {
         self.tsc || STEADY_ALWAYS

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use iostack_model::{DeviceCount, Nanos};
 
-use crate::process::stat_fields;
+use crate::process::TaskStat;
 use crate::roots::{Root, names, text};
 use crate::sys;
 
@@ -133,26 +133,58 @@ fn parse_cpu(text: &str) -> Option<CpuCount> {
     })
 }
 
-/// What this process has used since it began, all its threads together.
+/// Use of the processor that the kernel accounts to a thread or to a process, since it began or within a while.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ProcessCount {
-    /// User and system time, in whole microseconds.
-    pub cpu: Nanos,
-    /// Context switches, voluntary and not.
-    pub switches: u64,
+pub struct Usage {
+    /// Time in user space.
+    pub user: Nanos,
+    /// Time in the kernel.
+    pub system: Nanos,
+    /// Context switches because it waited.
+    pub switches_voluntary: u64,
+    /// Context switches because another had the CPU.
+    pub switches_involuntary: u64,
+    /// Page faults that waited for storage.
+    pub faults_major: u64,
+    /// Page faults that did not.
+    pub faults_minor: u64,
+    /// Time ready to run without a CPU; of a thread only, and where the kernel tells.
+    pub waiting: Nanos,
 }
 
-impl ProcessCount {
-    /// Until now.
-    pub fn now() -> ProcessCount {
-        let (cpu_ns, switches) = sys::process_usage();
-        ProcessCount { cpu: Nanos(cpu_ns), switches }
+impl Usage {
+    /// Use by the calling thread until now.
+    pub fn of_thread() -> Usage {
+        Usage { waiting: thread_waiting(), ..sys::usage(libc::RUSAGE_THREAD) }
+    }
+
+    /// Use by all threads of this process until now, also by those that have ended.
+    pub fn of_process() -> Usage {
+        sys::usage(libc::RUSAGE_SELF)
+    }
+
+    /// User and system time.
+    pub fn cpu(self) -> Nanos {
+        self.user + self.system
+    }
+
+    /// All context switches.
+    pub fn switches(self) -> u64 {
+        self.switches_voluntary + self.switches_involuntary
     }
 
     /// What was used since `before`.
     #[must_use]
-    pub fn since(self, before: ProcessCount) -> ProcessCount {
-        ProcessCount { cpu: self.cpu - before.cpu, switches: self.switches.saturating_sub(before.switches) }
+    pub fn since(self, before: Usage) -> Usage {
+        Usage {
+            user: self.user - before.user,
+            system: self.system - before.system,
+            switches_voluntary: self.switches_voluntary.saturating_sub(before.switches_voluntary),
+            switches_involuntary: self.switches_involuntary.saturating_sub(before.switches_involuntary),
+            faults_major: self.faults_major.saturating_sub(before.faults_major),
+            faults_minor: self.faults_minor.saturating_sub(before.faults_minor),
+            waiting: self.waiting - before.waiting,
+        }
     }
 }
 
@@ -221,15 +253,15 @@ impl WorkerWatch {
     }
 }
 
-/// Start (ticks since boot) and CPU time of one task.
-fn task_time(directory: &Path) -> Option<(u64, Nanos)> {
-    let stat = stat_fields(&text(&directory.join("stat"))?)?;
+/// Start, in ticks since boot, and CPU time of the task whose folder in `/proc` this is.
+pub fn task_time(directory: &Path) -> Option<(u64, Nanos)> {
+    let stat = TaskStat::of_task(directory)?;
     // schedstat counts ns, stat only ticks; kernels without CONFIG_SCHED_INFO have stat alone.
     let precise = text(&directory.join("schedstat"))
         .and_then(|line| line.split_whitespace().next()?.parse().ok())
         .filter(|&ns: &u64| ns > 0);
-    let coarse = (stat.user + stat.system) * (1_000_000_000 / sys::ticks_per_second());
-    Some((stat.start, Nanos(precise.unwrap_or(coarse))))
+    let coarse = stat.ticks()? * (1_000_000_000 / sys::ticks_per_second());
+    Some((stat.start()?, Nanos(precise.unwrap_or(coarse))))
 }
 
 #[cfg(test)]

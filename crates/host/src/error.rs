@@ -101,51 +101,13 @@ pub enum HostError {
         /// Why.
         source: io::Error,
     },
-    /// A mounted file system is on the device, a part of it, or something built on it.
-    #[error(
-        "`{path}` is in use: {device} is mounted at `{mount}`; unmount it first (umount {mount}), \
-         --destroy-data does not lift this"
-    )]
-    Mounted {
+    /// Somebody uses the target, or something that is built on it.
+    #[error("`{path}` is in use: {why}, --destroy-data does not lift this")]
+    InUse {
         /// The target, links resolved.
         path: PathBuf,
-        /// The device that is mounted.
-        device: String,
-        /// Where.
-        mount: String,
-    },
-    /// Swap space is on it.
-    #[error(
-        "`{path}` is in use: {device} is swap space; turn it off first (swapoff {device}), --destroy-data \
-         does not lift this"
-    )]
-    Swap {
-        /// The target, links resolved.
-        path: PathBuf,
-        /// The swap device or file.
-        device: String,
-    },
-    /// Another device is built on it.
-    #[error(
-        "`{path}` is in use: {holder} is built on {device}; take {holder} apart first, --destroy-data \
-         does not lift this"
-    )]
-    Held {
-        /// The target, links resolved.
-        path: PathBuf,
-        /// The device that is held: itself or a partition.
-        device: String,
-        /// The device or member that holds it.
-        holder: String,
-    },
-    /// Something opened it exclusively.
-    #[error(
-        "`{path}` is in use: the kernel or another program has it open exclusively; stop what uses it \
-         (lsblk, lsof and fuser -v tell), --destroy-data does not lift this"
-    )]
-    Busy {
-        /// The target, links resolved.
-        path: PathBuf,
+        /// Use, and how to end it.
+        why: String,
     },
     /// There is a partition table on it.
     #[error(
@@ -200,17 +162,6 @@ pub enum HostError {
     Kept {
         /// The target, links resolved.
         path: PathBuf,
-    },
-    /// A server has it.
-    #[error(
-        "`{path}` is in use: {server} has the data of its drive there; end that first, --destroy-data does not \
-         lift this"
-    )]
-    Served {
-        /// The target, links resolved.
-        path: PathBuf,
-        /// Who.
-        server: String,
     },
     /// A run writes to what is to be served.
     #[error(
@@ -285,6 +236,26 @@ pub enum HostError {
 }
 
 impl HostError {
+    /// A mounted file system is on the device, a part of it, or something built on it.
+    pub(crate) fn mounted(path: &Path, device: &str, mount: &Path) -> Self {
+        let mount = mount.display();
+        let why = format!("{device} is mounted at `{mount}`; unmount it first (umount {mount})");
+        HostError::InUse { path: path.to_owned(), why }
+    }
+
+    /// Swap space is on it.
+    pub(crate) fn swap(path: &Path, swap: &Path) -> Self {
+        let swap = swap.display();
+        let why = format!("{swap} is swap space; turn it off first (swapoff {swap})");
+        HostError::InUse { path: path.to_owned(), why }
+    }
+
+    /// Another device is built on it.
+    pub(crate) fn built_on(path: &Path, device: &str, holder: &str) -> Self {
+        let why = format!("{holder} is built on {device}; take {holder} apart first");
+        HostError::InUse { path: path.to_owned(), why }
+    }
+
     /// Wraps the error of an act on a path.
     pub(crate) fn refused(path: &Path, intent: &'static str, source: io::Error) -> Self {
         HostError::Refused { path: path.to_owned(), intent, source }

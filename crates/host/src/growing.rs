@@ -53,9 +53,8 @@ mod tests {
 
     #[test]
     fn parts_come_one_behind_the_other_and_a_file_that_exists_is_refused_at_the_first() {
-        let folder = std::env::temp_dir().join(format!("iostack-growing-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("ours");
-        let path = folder.join("report");
+        let folder = crate::testing::Tree::new(&[]);
+        let path = folder.at("report");
         let text = || std::fs::read_to_string(&path).expect("it is there");
         let growing = Growing::new(&path, false);
         assert!(!path.exists(), "a run that was refused leaves no file");
@@ -72,8 +71,7 @@ mod tests {
         third.add("four\n");
         third.finish().expect("it was allowed");
         assert_eq!(text(), "four\n");
-        assert_eq!(std::fs::read_dir(&folder).expect("ours").count(), 1, "nothing else is left");
-        std::fs::remove_dir_all(&folder).expect("ours");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("ours").count(), 1, "nothing else is left");
     }
 
     #[test]

@@ -7,7 +7,6 @@
 //! | where can we write without harm? | [`Scratch`], [`sweep`], [`signals`], [`save`] |
 //! | what time is it, what was counted? | [`clock`], [`counters`] |
 //! | has the medium been written at all, will it answer at once? | [`unwritten`], [`supports_nowait`] |
-//! | what does one I/O cost a program in user space? | [`step`] |
 //! | what do a system call and a context switch cost? | [`path`] |
 //! | how would it be with another scheduler? | [`set_scheduler`], [`restore_leftovers`] |
 //!
@@ -41,7 +40,6 @@ mod settings;
 pub mod signals;
 mod signature;
 mod sparse;
-pub mod step;
 mod storage;
 mod sys;
 #[cfg(test)]
@@ -56,7 +54,7 @@ pub use held::{Held, mark_made, permit_new};
 pub use machine::machine;
 pub use mounts::{FuseMount, fuse_mounts};
 pub use permit::{permit_store, permit_write};
-pub use process::{has_ended, own_mark};
+pub use process::{TaskStat, has_ended, own_mark};
 pub use publish::{close, publish};
 pub use resolve::{logical_block, resolve, target_size};
 pub use scratch::{Scratch, scratch_size, sweep};
@@ -64,3 +62,4 @@ pub use settings::{Journal, SettingGuard, restore_all, restore_leftovers, set_sc
 pub use sparse::{stretches, stretches_within};
 pub use storage::{storage, zone_model};
 pub use sys::allocator::Allocator;
+pub use sys::{effective_user, monotonic_ns, run_on, thread_cpu_ns, thread_number};

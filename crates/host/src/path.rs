@@ -34,13 +34,13 @@ pub fn no_calls(count: u32) -> Turn {
 
 fn turn(count: u32, step: impl Fn()) -> Turn {
     let clock = Clock::calibrated();
-    let switches = sys::involuntary_switches();
+    let switches = sys::usage(libc::RUSAGE_THREAD).switches_involuntary;
     let begin = clock.now();
     for _ in 0..count {
         step();
     }
     let ticks = clock.now().saturating_sub(begin);
-    Turn { ticks, disturbed: sys::involuntary_switches() != switches }
+    Turn { ticks, disturbed: sys::usage(libc::RUSAGE_THREAD).switches_involuntary != switches }
 }
 
 /// CPU time, in ns, of two threads on one CPU that hand a byte back and forth through pipes `rounds` times: each round is two
@@ -73,7 +73,7 @@ fn joined(result: thread::Result<io::Result<u64>>) -> io::Result<u64> {
 
 /// CPU time of `work` in a thread that may run on `cpu` only; the thread is new and ends afterwards.
 fn on_cpu(cpu: u32, work: impl FnOnce() -> io::Result<()>) -> io::Result<u64> {
-    sys::run_on(cpu)?;
+    sys::run_on(&[cpu])?;
     let begin = sys::thread_cpu_ns();
     work()?;
     Ok(sys::thread_cpu_ns() - begin)

@@ -76,7 +76,8 @@ fn served(file: &Held) -> HostError {
     let server = known.map_or("a running `iostack serve`".to_owned(), |process| {
         format!("`iostack serve`, process {process},")
     });
-    HostError::Served { path: file.path().to_owned(), server }
+    let why = format!("{server} has the data of its drive there; end that first");
+    HostError::InUse { path: file.path().to_owned(), why }
 }
 
 /// The process that has the lock of a server on a file, where the kernel tells: `proc_locks(5)`.
@@ -91,10 +92,13 @@ fn locker(root: &Root, file: Identity) -> Option<u32> {
     found.next()
 }
 
+const EXCLUSIVE: &str = "the kernel or another program has it open exclusively; stop what uses it (lsblk, lsof and \
+                         fuser -v tell)";
+
 fn why_not(device: &Path, error: io::Error) -> HostError {
     let path = device.to_owned();
     match error.raw_os_error() {
-        Some(libc::EBUSY) => HostError::Busy { path },
+        Some(libc::EBUSY) => HostError::InUse { path, why: EXCLUSIVE.to_owned() },
         Some(libc::EACCES | libc::EPERM) => HostError::NotWritable { path },
         Some(libc::EROFS) => HostError::ReadOnly { path, why: "the device takes no writes".to_owned() },
         _ => HostError::refused(device, "open", error),
@@ -151,18 +155,13 @@ fn content(target: &Held) -> Result<Option<Found>, HostError> {
 
 /// A file that is swap space, or that a loop device makes a disk of.
 fn file_in_use(root: &Root, file: &Held) -> Result<(), HostError> {
-    let path = || file.path().to_owned();
     let is_it = |swap: &PathBuf| Identity::of_path(&root.at(swap)) == Some(file.identity());
     if let Some(swap) = swaps(root).into_iter().find(is_it) {
-        return Err(HostError::Swap { path: path(), device: swap.display().to_string() });
+        return Err(HostError::swap(file.path(), &swap));
     }
-    match loop_over(root, file.identity()) {
-        Some(name) => {
-            let device = "it".to_owned();
-            Err(HostError::Held { path: path(), device, holder: format!("the loop device {name}") })
-        }
-        None => Ok(()),
-    }
+    let over = loop_over(root, file.identity());
+    let refused = |name| Err(HostError::built_on(file.path(), "it", &format!("the loop device {name}")));
+    over.map_or(Ok(()), refused)
 }
 
 /// The loop device that makes a disk of this file or device.
@@ -222,18 +221,16 @@ fn partition_list(root: &Root, name: &str) -> Option<String> {
 /// Refuses a device that is in use: itself, a partition of it, or anything built on either.
 fn device_in_use(root: &Root, name: &str, path: &Path) -> Result<(), HostError> {
     let family = family(root, name);
-    let path = path.to_owned();
     let said = |device: &str| if device == name { "it".to_owned() } else { device.to_owned() };
     for mount in mounts(root) {
         let devices = chain::devices_of_mount(root, &mount);
         if let Some(device) = devices.iter().find(|device| family.contains(device)) {
-            let mount = mount.point.display().to_string();
-            return Err(HostError::Mounted { path, device: said(device), mount });
+            return Err(HostError::mounted(path, &said(device), &mount.point));
         }
     }
     for swap in swaps(root) {
         if chain::name_of_path(root, &swap).is_some_and(|device| family.contains(&device)) {
-            return Err(HostError::Swap { path, device: swap.display().to_string() });
+            return Err(HostError::swap(path, &swap));
         }
     }
     let built_on = |device: &str| {
@@ -241,7 +238,7 @@ fn device_in_use(root: &Root, name: &str, path: &Path) -> Result<(), HostError> 
         holders(root, device).into_iter().next().or_else(over)
     };
     match family.iter().find_map(|device| Some((device, built_on(device)?))) {
-        Some((device, holder)) => Err(HostError::Held { path, device: said(device), holder }),
+        Some((device, holder)) => Err(HostError::built_on(path, &said(device), &holder)),
         None => Ok(()),
     }
 }

@@ -1,25 +1,45 @@
 //! Is that process still the one it was? A process id is reused; with its start time it is not.
 
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
-use crate::roots::Root;
+use crate::roots::{Root, text};
 
-/// What we read of `/proc/PID/stat`, in clock ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StatFields {
-    pub(crate) user: u64,
-    pub(crate) system: u64,
-    /// Since boot.
-    pub(crate) start: u64,
-}
+/// Line of `/proc/PID/stat`, of a process or of a thread: `proc_pid_stat(5)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskStat(Vec<String>);
 
-/// Fields 14, 15 and 22 of `proc_pid_stat(5)`. The name in field 2 may hold blanks and parentheses, so counting starts
-/// behind the last one.
-pub(crate) fn stat_fields(text: &str) -> Option<StatFields> {
-    let (_, rest) = text.rsplit_once(')')?;
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    let field = |number: usize| fields.get(number - 3)?.parse().ok();
-    Some(StatFields { user: field(14)?, system: field(15)?, start: field(22)? })
+impl TaskStat {
+    /// Reads the line of the task whose folder in `/proc` this is.
+    pub fn of_task(folder: &Path) -> Option<TaskStat> {
+        TaskStat::parse(&text(&folder.join("stat"))?)
+    }
+
+    /// Takes a line apart. The name in field 2 may hold blanks and parentheses, so counting starts behind the last one.
+    pub fn parse(line: &str) -> Option<TaskStat> {
+        let (_, fields) = line.rsplit_once(')')?;
+        Some(TaskStat(fields.split_whitespace().map(str::to_owned).collect()))
+    }
+
+    /// Field of that number in `proc_pid_stat(5)`, 4 or more.
+    pub fn field(&self, number: usize) -> Option<u64> {
+        self.0.get(number.checked_sub(3)?)?.parse().ok()
+    }
+
+    /// User and system time, in clock ticks.
+    pub fn ticks(&self) -> Option<u64> {
+        Some(self.field(14)? + self.field(15)?)
+    }
+
+    /// Moment of its start, in clock ticks since boot.
+    pub fn start(&self) -> Option<u64> {
+        self.field(22)
+    }
+
+    /// True when it has ended, and only its number is still taken.
+    pub fn is_dead(&self) -> bool {
+        self.0.first().is_some_and(|state| matches!(state.as_str(), "Z" | "X"))
+    }
 }
 
 /// A process, so that another one with the same id is not mistaken for it.
@@ -44,7 +64,7 @@ impl Process {
 }
 
 fn start_ticks(root: &Root, pid: u32) -> Option<u64> {
-    Some(stat_fields(&root.text(format!("proc/{pid}/stat"))?)?.start)
+    TaskStat::of_task(&root.at(format!("proc/{pid}")))?.start()
 }
 
 /// Names this process among all of this machine: id, start, and the namespace in which the id means something.
@@ -61,11 +81,8 @@ pub fn has_ended(mark: &str) -> bool {
 fn has_ended_in(root: &Root, own: u64, mark: &str) -> bool {
     let numbers: Vec<u64> = mark.split('-').map_while(|number| number.parse().ok()).collect();
     let [pid, start, namespace] = numbers[..] else { return false };
-    let Some(text) = root.text(format!("proc/{pid}/stat")).filter(|_| namespace == own) else {
-        return namespace == own;
-    };
-    let is_dead = text.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']));
-    is_dead || stat_fields(&text).is_none_or(|fields| fields.start != start)
+    let task = TaskStat::of_task(&root.at(format!("proc/{pid}")));
+    namespace == own && task.is_none_or(|task| task.is_dead() || task.start() != Some(start))
 }
 
 /// The namespace of process ids, by its number.
@@ -80,9 +97,10 @@ mod tests {
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_fields() {
         let line = "42 (a) b (c)) S 1 1 1 0 -1 0 0 0 0 0 7 8 0 0 20 0 1 0 12345 0 0";
-        let fields = stat_fields(line).expect("a whole line");
-        assert_eq!(fields, StatFields { user: 7, system: 8, start: 12345 });
-        assert_eq!(stat_fields("42 (cut) S 1"), None);
+        let stat = TaskStat::parse(line).expect("a whole line");
+        assert_eq!((stat.field(4), stat.ticks(), stat.start()), (Some(1), Some(15), Some(12345)));
+        assert!(!stat.is_dead() && stat.field(2).is_none());
+        assert_eq!(TaskStat::parse("42 (cut) S 1").and_then(|stat| stat.start()), None);
     }
 
     #[test]

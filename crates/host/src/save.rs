@@ -272,29 +272,13 @@ fn partial(folder: &Path) -> io::Result<(PathBuf, File)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A directory of one test, removed at its end.
-    struct Room(PathBuf);
-
-    impl Room {
-        fn new(name: &str) -> Room {
-            let path = std::env::temp_dir().join(format!("iostack-save-{name}-{}", std::process::id()));
-            std::fs::create_dir_all(&path).expect("a directory of ours");
-            Room(path)
-        }
-    }
-
-    impl Drop for Room {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
+    use crate::testing::Tree;
 
     #[test]
     fn an_existing_file_or_link_is_never_overwritten() {
-        let room = Room::new("exists");
-        let (path, link) = (room.0.join("out"), room.0.join("link"));
-        std::os::unix::fs::symlink(room.0.join("nowhere"), &link).expect("a link of ours");
+        let room = Tree::new(&[]);
+        let (path, link) = (room.at("out"), room.at("link"));
+        std::os::unix::fs::symlink(room.at("nowhere"), &link).expect("a link of ours");
         new_file(&path, "first").expect("a new file");
         for taken in [&path, &link] {
             let error = new_file(taken, "second").expect_err("it exists").to_string();
@@ -303,31 +287,31 @@ mod tests {
             assert!(error.contains("not overwritten"), "{error}");
         }
         assert_eq!(std::fs::read_to_string(&path).expect("still there"), "first");
-        assert!(!room.0.join("nowhere").exists(), "the link was followed");
+        assert!(!room.at("nowhere").exists(), "the link was followed");
     }
 
     #[test]
     fn a_users_own_partial_file_and_what_a_link_of_that_name_leads_to_are_kept() {
-        let room = Room::new("partial");
-        let mine = room.0.join("out.partial");
+        let room = Tree::new(&[]);
+        let mine = room.at("out.partial");
         std::fs::write(&mine, "mine").expect("a file of ours");
-        let next = room.0.join("precious");
+        let next = room.at("precious");
         std::fs::write(&next, "precious").expect("a file of ours");
         for number in 0..50 {
             let name = format!(".iostack-{}-{number}.partial", std::process::id());
-            let _ = std::os::unix::fs::symlink(&next, room.0.join(name));
+            let _ = std::os::unix::fs::symlink(&next, room.at(&name));
         }
-        new_file(&room.0.join("out"), "whole").expect("a new file");
-        replace(&room.0.join("out"), "anew").expect("ours");
-        assert_eq!(std::fs::read_to_string(room.0.join("out")).expect("written"), "anew");
+        new_file(&room.at("out"), "whole").expect("a new file");
+        replace(&room.at("out"), "anew").expect("ours");
+        assert_eq!(std::fs::read_to_string(room.at("out")).expect("written"), "anew");
         assert_eq!(std::fs::read_to_string(&mine).expect("kept"), "mine");
         assert_eq!(std::fs::read_to_string(&next).expect("kept"), "precious");
     }
 
     #[test]
     fn what_a_server_has_and_what_is_no_file_is_never_replaced() {
-        let room = Room::new("served");
-        let (store, link) = (room.0.join("store"), room.0.join("link"));
+        let room = Tree::new(&[]);
+        let (store, link) = (room.at("store"), room.at("link"));
         std::fs::write(&store, "data").expect("a file of ours");
         std::os::unix::fs::symlink(&store, &link).expect("a link of ours");
         let served = crate::permit_store(&Held::open(&store).expect("ours"), true).expect("it is named");
@@ -336,7 +320,7 @@ mod tests {
             let said = format!("{:#}", refusal.expect_err("it is no log"));
             assert!(said.contains("iostack serve"), "{said}");
         }
-        let folder = replace(&room.0, "log").expect_err("a folder is no file");
+        let folder = replace(room.path(), "log").expect_err("a folder is no file");
         assert!(format!("{folder:#}").contains("is no file"), "{folder:#}");
         replace(&link, "log").expect("only the link goes");
         assert_eq!(std::fs::read_to_string(&store).expect("kept"), "data");
@@ -347,21 +331,21 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_is_refused_before_the_run() {
-        let room = Room::new("refuse");
-        let out = room.0.join("out");
+        let room = Tree::new(&[]);
+        let out = room.at("out");
         let wanted = |path: &PathBuf| refuse(Output::new("--html", Some(path)));
         let refused = |path: PathBuf| wanted(&path).expect_err("it cannot be written").to_string();
-        assert!(refused(room.0.join("missing/out")).contains("is no directory"));
-        assert!(refused(room.0.join("out/")).contains("names a directory"));
+        assert!(refused(room.at("missing/out")).contains("is no directory"));
+        assert!(refused(room.at("out/")).contains("names a directory"));
         assert!(refused(PathBuf::from("/proc/self/out")).contains("no file can be made"));
         wanted(&out).expect("it can be written");
-        assert_eq!(std::fs::read_dir(&room.0).expect("ours").count(), 0, "a probe was left behind");
+        assert_eq!(std::fs::read_dir(room.path()).expect("ours").count(), 0, "a probe was left behind");
     }
 
     #[test]
     fn two_outputs_that_are_one_file_are_refused_whatever_they_are_called() {
-        let room = Room::new("same");
-        let at = |name: &str| room.0.join(name);
+        let room = Tree::new(&[]);
+        let at = |name: &str| room.at(name);
         std::fs::create_dir(at("real")).expect("ours");
         std::os::unix::fs::symlink(at("real"), at("linked")).expect("ours");
         std::fs::write(at("first"), "kept").expect("ours");

@@ -1,7 +1,7 @@
 //! The measures themselves: what is run, and which figure is read off it.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -93,6 +93,7 @@ pub(crate) fn one_io(bench: &Bench) -> Result<Value> {
 pub(crate) fn cost(bench: &Bench) -> Result<Vec<Figure>> {
     lay_out(bench)?;
     let iostack = bench.iostack.to_str().context("the build folder has a plain name")?;
+    let counter = bench.program("iostack-stepcount")?;
     let mut figures = Vec::new();
     for job in cost_jobs(bench)? {
         let name = job.file_stem().unwrap_or_default().to_string_lossy().replacen("cost-", "", 1);
@@ -103,12 +104,12 @@ pub(crate) fn cost(bench: &Bench) -> Result<Vec<Figure>> {
         }
         for (generator, words) in generators {
             let figure_name = format!("cost.{name}.{generator}");
-            match instructions_per_io(bench, iostack, &words) {
+            match instructions_per_io(bench, &counter, &words) {
                 Ok(samples) => figures.push(Figure {
                     name: figure_name,
                     unit: "instructions",
                     samples,
-                    command: format!("iostack cost --json -- {generator} .. bench/jobs/cost-{name}.fio"),
+                    command: format!("iostack-stepcount {generator} .. bench/jobs/cost-{name}.fio"),
                 }),
                 Err(error) if bench.is_rehearsal => return Err(error),
                 Err(error) => println!("{figure_name} was not measured: {error:#}"),
@@ -130,15 +131,12 @@ fn cost_jobs(bench: &Bench) -> Result<Vec<PathBuf>> {
 }
 
 /// User instructions per I/O of a generator, for each part of the window that was counted.
-fn instructions_per_io(bench: &Bench, iostack: &str, words: &[&str]) -> Result<Vec<f64>> {
+fn instructions_per_io(bench: &Bench, counter: &Path, words: &[&str]) -> Result<Vec<f64>> {
     let instructions = if bench.is_rehearsal { "20000" } else { "300000" };
-    let mut command = Command::new(iostack);
-    command
-        .args(["cost", "--json", "--instructions", instructions, "--"])
-        .args(words)
-        .current_dir(&bench.folder);
+    let mut command = Command::new(counter);
+    command.arg(instructions).args(words).current_dir(&bench.folder);
     let said: Value =
-        serde_json::from_str(&process::text(&mut command)?).context("cost --json prints JSON")?;
+        serde_json::from_str(&process::text(&mut command)?).context("iostack-stepcount prints JSON")?;
     numbers(&said["instructions_per_io_parts"])
 }
 

@@ -132,6 +132,11 @@ impl Bench {
         built(&self.root, !self.is_rehearsal, package, "example", name)
     }
 
+    /// A program whose package has its name, built as iostack itself.
+    fn program(&self, name: &str) -> Result<PathBuf> {
+        built(&self.root, !self.is_rehearsal, name, "bin", name)
+    }
+
     /// The machine as iostack itself describes it in every outcome.
     fn machine(&self) -> Result<serde_json::Value> {
         let outcome = measures::one_io(self)?;

@@ -146,10 +146,9 @@ impl Classifier {
         }
         // An address that no symbol holds is left out, unless it is the leaf, which is then unknown.
         let leaf = self.find(stack[0]);
-        let frames: Vec<SymbolId> = leaf
-            .into_iter()
-            .chain(stack[1..].iter().filter_map(|&address| self.find_return(address)))
-            .collect();
+        // A call may be the last instruction of its function, so that it returns behind it.
+        let callers = stack[1..].iter().filter_map(|&address| self.find(address.saturating_sub(1)));
+        let frames: Vec<SymbolId> = leaf.into_iter().chain(callers).collect();
         let class = self.judge_stack(leaf, frames);
         self.count(&class, count);
         class
@@ -218,11 +217,6 @@ impl Classifier {
         self.tally.quality(self)
     }
 
-    /// The share of known functions that neighbours place rightly, while neighbours are in use.
-    pub fn neighbours_right(&self) -> Option<f64> {
-        self.neighbours.right.filter(|_| self.neighbours.used)
-    }
-
     /// Where names came from, in words.
     pub(crate) fn symbols_said(&self) -> String {
         let known = self.files.iter().flatten().count();
@@ -238,26 +232,21 @@ impl Classifier {
         format!("{all} functions of /proc/kallsyms, {known} of them by source file{beside}")
     }
 
-    /// The function whose layer a stack took, and whether its name rule and its path rule disagree; `None` where not
-    /// both speak.
-    pub fn disagreement(&mut self, class: &Classified) -> Option<(SymbolId, bool)> {
-        let owned = |judged: Judged| matches!(judged.owner, Some(Owner::Layer(_)));
-        let decider = class.frames.iter().copied().find(|&frame| owned(self.judge(frame)))?;
-        self.judge(decider).disagrees.map(|disagrees| (decider, disagrees))
-    }
-
     fn count(&mut self, class: &Classified, count: u64) {
-        let disagrees = self.disagreement(class).map(|(_, disagrees)| disagrees);
-        self.tally.add(class, &self.rules, disagrees, count);
+        // Of the function whose layer the stack took.
+        let mut judged = class.frames.iter().map(|&frame| self.judge(frame));
+        let decider = judged.find(|judged| matches!(judged.owner, Some(Owner::Layer(_))));
+        let disagrees = decider.and_then(|judged| judged.disagrees);
+        let only = |is_so: bool| if is_so { count } else { 0 };
+        self.tally.kernel += count;
+        self.tally.unclassified += only(class.layer == self.rules.unclassified());
+        self.tally.inferred += only(class.inferred);
+        self.tally.both += only(disagrees.is_some());
+        self.tally.disagreed += only(disagrees == Some(true));
     }
 
     fn is_io(&mut self, frame: SymbolId) -> bool {
         matches!(self.judge(frame).owner, Some(Owner::Layer(layer)) if self.rules.is_io(layer))
-    }
-
-    /// The function that holds a return address: the call may be the last instruction of its function.
-    fn find_return(&mut self, address: u64) -> Option<SymbolId> {
-        self.find(address.saturating_sub(1))
     }
 
     fn find(&mut self, address: u64) -> Option<SymbolId> {
@@ -310,14 +299,6 @@ impl Classifier {
 }
 
 impl Tally {
-    fn add(&mut self, class: &Classified, rules: &Rules, disagrees: Option<bool>, count: u64) {
-        self.kernel += count;
-        self.unclassified += if class.layer == rules.unclassified() { count } else { 0 };
-        self.inferred += if class.inferred { count } else { 0 };
-        self.both += if disagrees.is_some() { count } else { 0 };
-        self.disagreed += if disagrees == Some(true) { count } else { 0 };
-    }
-
     /// As shares, with what the classifier says of its sources.
     pub fn quality(&self, classifier: &Classifier) -> Quality {
         let share = |count: u64| if self.kernel == 0 { 0.0 } else { count as f64 / self.kernel as f64 };
@@ -325,7 +306,7 @@ impl Tally {
             unclassified: share(self.unclassified),
             inferred: share(self.inferred),
             disagreement: (self.both > 0).then(|| share(self.disagreed)),
-            neighbours_right: classifier.neighbours_right(),
+            neighbours_right: classifier.neighbours.right.filter(|_| classifier.neighbours.used),
             symbols: classifier.symbols_said(),
         }
     }

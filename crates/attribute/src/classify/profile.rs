@@ -4,6 +4,7 @@
 //! within a group the samples split the time, so a group that was sampled at another rate does not distort the rest.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use iostack_model::{FunctionRow, LayerRow, Nanos, StackRow};
 
@@ -28,11 +29,6 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Nothing yet.
-    pub fn new() -> Profile {
-        Profile::default()
-    }
-
     /// Adds `count` samples of a stack to a group; groups are numbered as the caller likes.
     pub fn add(&mut self, group: usize, class: &Classified, count: u64) {
         let what = (class.layer, class.kind);
@@ -41,30 +37,16 @@ impl Profile {
         if let Some(&leaf) = class.frames.first() {
             *self.functions.entry(leaf).or_default().entry(what).or_default() += count;
         }
-        match self.stacks.get_mut(&class.frames) {
-            Some(samples) => *samples += count,
-            None => {
-                self.stacks.insert(class.frames.clone(), count);
-            }
-        }
+        *self.stacks.entry(class.frames.clone()).or_default() += count;
     }
 
     /// Adds all of another profile, its groups as they are numbered there.
     pub fn merge(&mut self, other: &Profile) {
-        for (&key, &count) in &other.layers {
-            *self.layers.entry(key).or_default() += count;
-        }
-        for (&key, &count) in &other.kinds {
-            *self.kinds.entry(key).or_default() += count;
-        }
+        add_counts(&mut self.layers, &other.layers);
+        add_counts(&mut self.kinds, &other.kinds);
+        add_counts(&mut self.stacks, &other.stacks);
         for (&function, counts) in &other.functions {
-            let own = self.functions.entry(function).or_default();
-            for (&what, &count) in counts {
-                *own.entry(what).or_default() += count;
-            }
-        }
-        for (stack, &count) in &other.stacks {
-            *self.stacks.entry(stack.clone()).or_default() += count;
+            add_counts(self.functions.entry(function).or_default(), counts);
         }
     }
 
@@ -165,6 +147,12 @@ impl Profile {
             stacks.into_iter().map(|(stack, samples)| stack_row(stack, samples, classifier)).collect();
         rows.sort_by(|one, two| (two.samples, &one.frames).cmp(&(one.samples, &two.frames)));
         rows
+    }
+}
+
+fn add_counts<K: Clone + Eq + Hash>(counts: &mut HashMap<K, u64>, more: &HashMap<K, u64>) {
+    for (key, count) in more {
+        *counts.entry(key.clone()).or_default() += count;
     }
 }
 

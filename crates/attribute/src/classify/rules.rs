@@ -12,6 +12,11 @@ use serde::Deserialize;
 /// The rules that iostack brings.
 const BUILT_IN: &str = include_str!("../../data/layers.toml");
 
+/// Refusals of a transparent name without a layer for the case that nobody calls it, and of one that is never used.
+const NO_FALLBACK: &str =
+    ": layer = \"@caller\" needs a `fallback`, the layer for a stack without another frame";
+const IDLE_FALLBACK: &str = ": `fallback` belongs to layer = \"@caller\" only; remove it";
+
 /// What a rule writes instead of a layer for a transparent frame.
 const CALLER: &str = "@caller";
 
@@ -51,9 +56,6 @@ pub enum RulesError {
     /// Not TOML, or a key that does not exist.
     #[error(transparent)]
     Syntax(#[from] Box<toml::de::Error>),
-    /// Written for another program.
-    #[error("the rule file says `version = {0}`, and only version 1 is known; write `version = 1`")]
-    Version(u64),
     /// A pattern that does not compile.
     #[error(
         "{rule}: the pattern is no regular expression; there is no look-ahead: put an exception into a \
@@ -65,41 +67,14 @@ pub enum RulesError {
         /// What the regex says.
         source: Box<regex::Error>,
     },
-    /// A rule that names a layer which does not exist.
-    #[error("{rule}: there is no layer `{layer}`; add a [[layer]] with that name, or use one of: {known}")]
-    UnknownLayer {
-        /// Which rule.
-        rule: String,
-        /// What it says.
-        layer: String,
-        /// What it might have said.
-        known: String,
-    },
-    /// A transparent name without a layer for the case that nobody calls it.
-    #[error("{rule}: layer = \"@caller\" needs a `fallback`, the layer for a stack without another frame")]
-    NoFallback {
-        /// Which rule.
-        rule: String,
-    },
-    /// A fallback that can never be used.
-    #[error("{rule}: `fallback` belongs to layer = \"@caller\" only; remove it")]
-    IdleFallback {
-        /// Which rule.
-        rule: String,
-    },
-    /// Names of layers that cannot be.
-    #[error("[[layer]] `{layer}`: {wrong}")]
-    Layer {
-        /// Its name.
-        layer: String,
-        /// What is wrong and what to do.
-        wrong: &'static str,
-    },
+    /// A rule or a layer that cannot be; says which, and what to do.
+    #[error("{0}")]
+    Refused(String),
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct RuleFile {
     version: u64,
     layer: Vec<LayerLine>,
     #[serde(default)]
@@ -169,9 +144,12 @@ impl Rules {
 
     /// Compiles a rule file.
     pub fn parse(toml: &str) -> Result<Rules, RulesError> {
-        let file: File = toml::from_str(toml).map_err(Box::new)?;
+        let file: RuleFile = toml::from_str(toml).map_err(Box::new)?;
         if file.version != 1 {
-            return Err(RulesError::Version(file.version));
+            let version = file.version;
+            return Err(RulesError::Refused(format!(
+                "the rule file says `version = {version}`, and only version 1 is known; write `version = 1`"
+            )));
         }
         let user = check_layers(&file.layer)?;
         let mut compiler =
@@ -260,7 +238,7 @@ pub(crate) fn plain_name(symbol: &str) -> &str {
 
 /// The layer called `user`, when the names are usable.
 fn check_layers(layers: &[LayerLine]) -> Result<LayerId, RulesError> {
-    let refuse = |layer: &str, wrong| Err(RulesError::Layer { layer: layer.to_owned(), wrong });
+    let refuse = |layer: &str, wrong| Err(RulesError::Refused(format!("[[layer]] `{layer}`: {wrong}")));
     if layers.len() >= usize::from(u8::MAX) {
         return refuse(&layers[0].name, "there are more than 254 layers; join some");
     }
@@ -292,8 +270,8 @@ impl Compiler<'_> {
             .map_err(|source| RulesError::Pattern { rule: rule.clone(), source: Box::new(source) })?;
         let owner = match (&line.fallback, line.layer == CALLER) {
             (Some(fallback), true) => Owner::Caller(self.layer(&rule, fallback)?),
-            (None, true) => return Err(RulesError::NoFallback { rule }),
-            (Some(_), false) => return Err(RulesError::IdleFallback { rule }),
+            (None, true) => return Err(RulesError::Refused(rule + NO_FALLBACK)),
+            (Some(_), false) => return Err(RulesError::Refused(rule + IDLE_FALLBACK)),
             (None, false) => Owner::Layer(self.layer(&rule, &line.layer)?),
         };
         let kind = line.kind.as_deref().map(|kind| self.kind(kind));
@@ -324,11 +302,10 @@ impl Compiler<'_> {
             return Ok(LayerId(index as u8));
         }
         let known: Vec<&str> = self.layers.iter().map(|layer| layer.name.as_str()).collect();
-        Err(RulesError::UnknownLayer {
-            rule: rule.to_owned(),
-            layer: name.to_owned(),
-            known: known.join(", "),
-        })
+        Err(RulesError::Refused(format!(
+            "{rule}: there is no layer `{name}`; add a [[layer]] with that name, or use one of: {}",
+            known.join(", ")
+        )))
     }
 
     fn kind(&mut self, name: &str) -> KindId {
@@ -347,10 +324,6 @@ mod tests {
 
     const LEAST: &str = "version = 1\n[[layer]]\nname = \"user\"\nmeaning = \"u\"\n";
 
-    fn refusal(more: &str) -> String {
-        Rules::parse(&format!("{LEAST}{more}")).expect_err("it must be refused").to_string()
-    }
-
     #[test]
     fn the_built_in_rules_parse_and_keep_their_order() {
         let layers = Rules::built_in().layers();
@@ -359,45 +332,35 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_pattern_is_refused_with_its_rule_and_the_remedy() {
-        let said = refusal("[[name]]\npattern = '^(?!io_)x'\nlayer = \"user\"\n");
-        assert!(said.contains("rule 1 (`^(?!io_)x`)") && said.contains("put an exception"), "{said}");
-    }
-
-    #[test]
-    fn an_unknown_layer_is_refused_with_the_layers_that_exist() {
-        for (more, place) in [
-            ("[[name]]\npattern = 'x'\nlayer = \"flash\"\n", "[[name]] rule 1"),
-            ("[module]\nnvme = \"flash\"\n", "[module] `nvme`"),
-            ("[path]\n\"fs/\" = \"flash\"\n", "[path] `fs/`"),
-        ] {
-            let said = refusal(more);
-            assert!(said.starts_with(place) && said.contains("`flash`") && said.contains(": user"), "{said}");
-        }
-    }
-
-    #[test]
-    fn a_transparent_name_needs_a_fallback_and_only_it_has_one() {
-        assert!(refusal("[[name]]\npattern = 'x'\nlayer = \"@caller\"\n").contains("needs a `fallback`"));
-        let more = "[[name]]\npattern = 'x'\nlayer = \"user\"\nfallback = \"user\"\n";
-        assert!(refusal(more).contains("remove it"));
-    }
-
-    #[test]
-    fn a_misspelt_key_is_refused() {
-        assert!(refusal("[[name]]\nregexp = 'x'\nlayer = \"user\"\n").contains("regexp"));
-    }
-
-    #[test]
-    fn layers_twice_or_reserved_or_without_user_are_refused() {
+    fn what_cannot_be_is_refused_with_its_rule_and_the_remedy() {
         let layer = |name: &str| format!("[[layer]]\nname = \"{name}\"\nmeaning = \"m\"\n");
-        assert!(refusal(&layer("user")).contains("twice"));
-        assert!(refusal(&layer(UNCLASSIFIED)).contains("choose another"));
-        let none = Rules::parse(&format!("version = 1\n{}", layer("fs"))).expect_err("no user").to_string();
-        assert!(none.contains("missing"), "{none}");
-        assert!(
-            Rules::parse(&LEAST.replace('1', "2")).expect_err("version").to_string().contains("version = 2")
-        );
+        let name = |more: &str| format!("[[name]]\npattern = 'x'\n{more}\n");
+        for (more, words) in [
+            (
+                "[[name]]\npattern = '^(?!io_)x'\nlayer = \"user\"\n".to_owned(),
+                ["rule 1 (`^(?!io_)x`)", "put an exception"],
+            ),
+            (
+                name("layer = \"flash\""),
+                ["[[name]] rule 1", "`flash`; add a [[layer]] with that name, or use one of: user"],
+            ),
+            ("[module]\nnvme = \"flash\"\n".to_owned(), ["[module] `nvme`", ": user"]),
+            ("[path]\n\"fs/\" = \"flash\"\n".to_owned(), ["[path] `fs/`", ": user"]),
+            (name("layer = \"@caller\""), ["[[name]] rule 1", "needs a `fallback`"]),
+            (name("layer = \"user\"\nfallback = \"user\""), ["[[name]] rule 1", "remove it"]),
+            (name("regexp = 'x'"), ["regexp", "pattern"]),
+            (layer("user"), ["`user`", "twice"]),
+            (layer(UNCLASSIFIED), ["`unclassified`", "choose another"]),
+        ] {
+            let said = Rules::parse(&format!("{LEAST}{more}")).expect_err("it must be refused").to_string();
+            assert!(words.iter().all(|word| said.contains(word)), "{said}");
+        }
+        for (text, word) in
+            [(format!("version = 1\n{}", layer("fs")), "missing"), (LEAST.replace('1', "2"), "version = 2")]
+        {
+            let said = Rules::parse(&text).expect_err("it must be refused").to_string();
+            assert!(said.contains(word), "{said}");
+        }
     }
 
     #[test]

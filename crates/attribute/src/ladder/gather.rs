@@ -30,7 +30,7 @@ impl Facts {
         Facts {
             unmounted,
             release: setting("osrelease").unwrap_or_default(),
-            root: system::effective_user() == 0,
+            root: iostack_host::effective_user() == 0,
             effective,
             bounding: Capabilities(capabilities("CapBnd").unwrap_or(0)),
             no_new_privileges: field(&status, "NoNewPrivs") == Some("1"),

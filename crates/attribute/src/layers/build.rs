@@ -89,7 +89,7 @@ fn counted(
     classifier: &Classifier,
 ) -> (Profile, Quality) {
     let unknown = classifier.rules().unclassified();
-    let mut profile = Profile::new();
+    let mut profile = Profile::default();
     let (mut kernel, mut unclassified, mut inferred) = (0, 0, 0);
     for (key, &count) in &seen.store.counts {
         let stack = &classes[key];

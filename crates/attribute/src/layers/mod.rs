@@ -183,22 +183,11 @@ impl Account {
 }
 
 impl LayerTrace {
-    /// Begins to measure. `storage` is the chain whose interrupts count, `tsc_hz` the rate of the clocks to tell,
-    /// `rate_hz` the samples a second and CPU; 0 is [`DEFAULT_RATE_HZ`].
+    /// Begins to measure by these rules. `storage` is the chain whose interrupts count, `tsc_hz` the rate of the clocks to
+    /// tell, `rate_hz` the samples a second and CPU; 0 is [`DEFAULT_RATE_HZ`].
     ///
     /// A load is measured from its observer's `opened` to its `closed`; a process and the machine from now on.
     pub fn start(
-        subject: Subject,
-        storage: &Storage,
-        ladder: &Ladder,
-        tsc_hz: u64,
-        rate_hz: u32,
-    ) -> Result<LayerTrace, LayerError> {
-        LayerTrace::start_by(Rules::built_in(), subject, storage, ladder, tsc_hz, rate_hz)
-    }
-
-    /// [`LayerTrace::start`] with other rules than the built-in ones.
-    pub fn start_by(
         rules: &Rules,
         subject: Subject,
         storage: &Storage,

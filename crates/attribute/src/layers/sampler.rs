@@ -8,11 +8,13 @@
 //! are counted together, so that memory depends on what was seen and not for how long.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use iostack_host::TaskStat;
 use iostack_model::Nanos;
 
 use super::record::{Record, Sample, parse};
@@ -119,10 +121,9 @@ impl Filter {
 const IO_WORKER: u32 = 0x10;
 const KERNEL_THREAD: u32 = 0x0020_0000;
 
-/// Field 9 of `/proc/N/stat` (proc(5)); the name before it may hold anything but the last parenthesis.
+/// The kernel's flags of a thread.
 fn task_flags(thread: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{thread}/stat")).ok()?;
-    stat[stat.rfind(')')? + 1..].split_whitespace().nth(6)?.parse().ok()
+    Some(TaskStat::of_task(Path::new(&format!("/proc/{thread}")))?.field(9)? as u32)
 }
 
 /// What the reader and whoever asks share.
@@ -230,9 +231,9 @@ impl Sampler {
             std::thread::Builder::new()
                 .name("samples".to_owned())
                 .spawn(move || {
-                    lock(&shared).filter.reader = system::thread_id();
+                    lock(&shared).filter.reader = iostack_host::thread_number().cast_unsigned();
                     // Whoever started us waits for this.
-                    let _heard = told.send(system::thread_id());
+                    let _heard = told.send(iostack_host::thread_number().cast_unsigned());
                     while !stop.load(Ordering::Acquire) {
                         {
                             let mut shared = lock(&shared);

@@ -16,7 +16,7 @@ use iostack_model::{Carrier, Lane, LaneRequest, Observer};
 use super::account::Account;
 use super::fold::{Bios, Stamps, Thread};
 use super::kernel::{Kernel, LANE_WORDS, SLOT_WORDS, lane, slot};
-use crate::sys::lanes::monotonic_ns;
+use crate::sys::system;
 
 /// Threads and I/Os in flight, at most.
 pub(crate) const LANES_MAX: u32 = 1024;
@@ -26,8 +26,8 @@ pub(crate) const SLOTS_MAX: u32 = 32_768;
 pub(crate) struct Load {
     kernel: Arc<Kernel>,
     /// When measuring began and ended, ns; 0 not yet.
-    pub(crate) opened: AtomicU64,
-    pub(crate) closed: AtomicU64,
+    opened: AtomicU64,
+    closed: AtomicU64,
     /// Spans that ended before the present one, ns.
     earlier: AtomicU64,
     places: Mutex<Places>,
@@ -79,10 +79,16 @@ impl Load {
         total
     }
 
+    /// True when what ended at this moment was done between opening and closing.
+    pub(crate) fn counts(&self, end_ns: u64) -> bool {
+        let (opened, closed) = (self.opened.load(Relaxed), self.closed.load(Relaxed));
+        opened > 0 && end_ns >= opened && (closed < opened || end_ns <= closed)
+    }
+
     /// Time between opening and closing, ns.
     pub(crate) fn elapsed(&self) -> u64 {
         let (opened, closed) = (self.opened.load(Relaxed), self.closed.load(Relaxed));
-        let end = if closed >= opened && closed > 0 { closed } else { monotonic_ns() };
+        let end = if closed >= opened && closed > 0 { closed } else { system::now().0 };
         let present = if opened == 0 { 0 } else { end.saturating_sub(opened) };
         self.earlier.load(Relaxed) + present
     }
@@ -126,11 +132,11 @@ impl Observer for Load {
             self.earlier.fetch_add(closed - opened, Relaxed);
         }
         self.closed.store(0, Relaxed);
-        self.opened.store(monotonic_ns(), Relaxed);
+        self.opened.store(system::now().0, Relaxed);
     }
 
     fn closed(&self) {
-        self.closed.store(monotonic_ns(), Relaxed);
+        self.closed.store(system::now().0, Relaxed);
     }
 
     fn lane(&self, request: &LaneRequest) -> Option<Box<dyn Lane + '_>> {
@@ -273,7 +279,7 @@ impl<'a> Stamper<'a> {
     }
 
     pub(crate) fn restart(&mut self) {
-        self.counted_from = monotonic_ns();
+        self.counted_from = system::now().0;
         locked(&self.account).clear();
     }
 
@@ -295,7 +301,7 @@ impl<'a> Stamper<'a> {
         let preempted = || self.lane[lane::PREEMPTED].load(Acquire);
         let mut before = preempted();
         loop {
-            let now = monotonic_ns();
+            let now = system::now().0;
             let after = preempted();
             // Not moved off its CPU between the two looks.
             if before == after {
@@ -348,17 +354,17 @@ pub(crate) fn own_cost_ns() -> f64 {
     let (lane_words, slots) = words.split_at(LANE_WORDS);
     let mut stamper = Stamper::new(lane_words, 0, slots, true, Arc::default());
     let turns = (0..5).map(|_| {
-        let start = monotonic_ns();
+        let start = system::now().0;
         for _ in 0..ROUNDS {
             stamper.begin(0, 0);
-            let now = monotonic_ns();
+            let now = system::now().0;
             for word in &slots[slot::BIOS..=slot::COMPLETE] {
                 word.store(now, Relaxed);
             }
             stamper.returned();
             stamper.complete(0, true);
         }
-        (monotonic_ns() - start) as f64 / f64::from(ROUNDS)
+        (system::now().0 - start) as f64 / f64::from(ROUNDS)
     });
     turns.fold(f64::INFINITY, f64::min)
 }

@@ -29,7 +29,7 @@ use iostack_model::{Ladder, Nanos, Observer, Rung, Stages, Storage, TracingCost,
 pub use subject::Subject;
 
 use crate::bpf::BpfError;
-use crate::sys::lanes::monotonic_ns;
+use crate::sys::system;
 use account::Account;
 use kernel::{Kernel, Wanted};
 use lanes::Load;
@@ -139,9 +139,13 @@ impl StageTrace {
         let (kernel, ring) = Kernel::attach(&wanted).map_err(|error| known(error, ladder))?;
         let kernel = Arc::new(kernel);
         let load = Arc::new(Load::new(Arc::clone(&kernel)));
-        let attached = monotonic_ns();
-        let window: Arc<dyn Window> =
-            if is_load { Arc::clone(&load) as Arc<dyn Window> } else { Arc::new(Since(attached)) };
+        let attached = system::now().0;
+        let of_load = Arc::clone(&load);
+        let window: Window = if is_load {
+            Box::new(move |end_ns| of_load.counts(end_ns))
+        } else {
+            Box::new(move |end_ns| end_ns >= attached)
+        };
         let events_before = kernel.events();
         Ok(StageTrace {
             reader: Reader::start(Arc::clone(&kernel), ring, devices, window),
@@ -185,7 +189,7 @@ impl StageTrace {
             let bios = findings.devices.iter().map(account::DeviceAccount::count).sum();
             (bios, bios)
         };
-        let elapsed = if self.is_load { self.load.elapsed() } else { monotonic_ns() - self.attached };
+        let elapsed = if self.is_load { self.load.elapsed() } else { system::now().0 - self.attached };
         Stages {
             subject: self.subject.clone(),
             elapsed: Nanos(elapsed),
@@ -271,21 +275,5 @@ impl StageTrace {
             notes.push(format!("Process {pid} has ended."));
         }
         notes
-    }
-}
-
-/// Everything since then counts.
-struct Since(u64);
-
-impl Window for Since {
-    fn counts(&self, end_ns: u64) -> bool {
-        end_ns >= self.0
-    }
-}
-
-impl Window for Load {
-    fn counts(&self, end_ns: u64) -> bool {
-        let (opened, closed) = (self.opened.load(Relaxed), self.closed.load(Relaxed));
-        opened > 0 && end_ns >= opened && (closed < opened || end_ns <= closed)
     }
 }

@@ -12,7 +12,7 @@ use super::fold::{Bios, Stamps, Thread};
 use super::held::{Held, HeldIo};
 use super::kernel::{Kernel, Ring, SLOT_WORDS, slot};
 use crate::bpf;
-use crate::sys::lanes::{monotonic_ns, thread_ns};
+use crate::sys::system;
 
 /// Time between two looks into the ring. It holds some 30,000 records.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -27,11 +27,8 @@ const KIND_DEVICE: u64 = 1;
 const KIND_IO: u64 = 2;
 const KIND_RETURN: u64 = 3;
 
-/// Which records count.
-pub(crate) trait Window: Send + Sync {
-    /// An I/O or a bio that ended at this moment counts.
-    fn counts(&self, end_ns: u64) -> bool;
-}
+/// Whether an I/O or a bio that ended at this moment, ns, counts.
+pub(crate) type Window = Box<dyn Fn(u64) -> bool + Send>;
 
 /// What the reader has read.
 #[derive(Clone, Default)]
@@ -70,7 +67,7 @@ impl Reader {
         kernel: Arc<Kernel>,
         ring: Ring,
         devices: Vec<DeviceAccount>,
-        window: Arc<dyn Window>,
+        window: Window,
     ) -> Reader {
         let findings = Arc::new(Mutex::new(Findings { devices, ..Findings::default() }));
         let stop = Arc::new(AtomicBool::new(false));
@@ -112,7 +109,7 @@ impl Drop for Reader {
 struct Work {
     kernel: Arc<Kernel>,
     ring: Ring,
-    window: Arc<dyn Window>,
+    window: Window,
     findings: Arc<Mutex<Findings>>,
     /// While programs are timed: the descriptor that lets the kernel do so, since when, runs and time before.
     slice: Option<Slice>,
@@ -128,7 +125,7 @@ struct Slice {
 
 impl Work {
     fn look(&mut self) {
-        self.turn_slice(monotonic_ns());
+        self.turn_slice(system::now().0);
         let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(item) = self.ring.next() {
             let words: Vec<u64> = item
@@ -136,10 +133,10 @@ impl Work {
                 .map(|bytes| u64::from_ne_bytes(bytes.try_into().expect("eight bytes")))
                 .collect();
             if let Ok(words) = <&[u64; RECORD_WORDS]>::try_from(words.as_slice()) {
-                take(&mut findings, words, self.window.as_ref());
+                take(&mut findings, words, &self.window);
             }
         }
-        findings.reader_ns = thread_ns();
+        findings.reader_ns = system::thread_time().0;
     }
 
     /// Begins or ends the timing of programs, as it is time.
@@ -175,7 +172,7 @@ impl Work {
 }
 
 /// Counts one record.
-fn take(findings: &mut Findings, words: &[u64; RECORD_WORDS], window: &dyn Window) {
+fn take(findings: &mut Findings, words: &[u64; RECORD_WORDS], counts: &Window) {
     let [kind, which, flags, ..] = *words;
     let slot = &words[3..3 + SLOT_WORDS];
     let [waking, on, off, exit, preempted_ns] = words[3 + SLOT_WORDS..] else {
@@ -183,12 +180,12 @@ fn take(findings: &mut Findings, words: &[u64; RECORD_WORDS], window: &dyn Windo
     };
     let stamps = Stamps::of_slot(|word| slot[word], &Thread { off, waking, on, exit, preempted_ns });
     match kind {
-        KIND_DEVICE if window.counts(stamps.complete) => {
+        KIND_DEVICE if counts(stamps.complete) => {
             if let Some(device) = findings.devices.get_mut(which as usize) {
                 device.record(&stamps, flags & 1 != 0, flags & 2 != 0);
             }
         }
-        KIND_IO if window.counts(exit) => {
+        KIND_IO if counts(exit) => {
             let direct = slot[slot::DIRECT] != 0;
             let bios = Bios { queued: slot[slot::BIOS], ended: slot[slot::ENDED], direct };
             findings.held.take(which, HeldIo { stamps, bios, preempted_ns }, &mut findings.account);

@@ -1,4 +1,4 @@
-//! Memory shared with BPF programs, and the clock they stamp with.
+//! Memory shared with BPF programs.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -51,21 +51,4 @@ impl Drop for Shared {
         // SAFETY: the mapping was made by `map` with this length, and no reference into it outlives `self`.
         let _status = unsafe { libc::munmap(self.base.as_ptr().cast(), self.words * size_of::<u64>()) };
     }
-}
-
-/// The clock of `bpf_ktime_get_ns`, ns.
-pub(crate) fn monotonic_ns() -> u64 {
-    read_clock(libc::CLOCK_MONOTONIC)
-}
-
-/// CPU time of the calling thread, ns.
-pub(crate) fn thread_ns() -> u64 {
-    read_clock(libc::CLOCK_THREAD_CPUTIME_ID)
-}
-
-fn read_clock(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes one timespec, which `time` is.
-    let _status = unsafe { libc::clock_gettime(clock, &raw mut time) };
-    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }

@@ -2,7 +2,6 @@
 
 #![expect(unsafe_code, reason = "system calls and memory shared with the kernel have no safe interface")]
 
-pub(crate) mod bpf;
 pub(crate) mod lanes;
 pub(crate) mod perf;
 pub(crate) mod system;

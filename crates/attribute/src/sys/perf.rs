@@ -22,17 +22,10 @@ struct Attributes {
     read_format: u64,
     flags: u64,
     wakeup: u32,
-    breakpoint_kind: u32,
-    config1: u64,
-    config2: u64,
-    branch_sample_type: u64,
-    sample_regs_user: u64,
-    sample_stack_user: u32,
+    /// Breakpoints, branches and registers: nothing of ours.
+    others: [u32; 10],
     clock: i32,
-    sample_regs_intr: u64,
-    aux_watermark: u32,
-    sample_max_stack: u16,
-    reserved: u16,
+    more: [u32; 4],
 }
 
 const _: () = assert!(size_of::<Attributes>() == 112);

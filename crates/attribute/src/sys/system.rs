@@ -5,10 +5,14 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use iostack_model::Nanos;
 
-/// The calling thread's number.
-pub(crate) fn thread_id() -> u32 {
-    // SAFETY: gettid has no arguments and cannot fail.
-    unsafe { libc::gettid() }.unsigned_abs()
+/// `CLOCK_MONOTONIC`, which perf and BPF stamp with too.
+pub(crate) fn now() -> Nanos {
+    Nanos(iostack_host::monotonic_ns())
+}
+
+/// Time of the calling thread on CPUs.
+pub(crate) fn thread_time() -> Nanos {
+    Nanos(iostack_host::thread_cpu_ns())
 }
 
 /// A short and harmless system call: a sample that falls into it is one of the kernel.
@@ -17,42 +21,12 @@ pub(crate) fn call_the_kernel() {
     let _parent = unsafe { libc::syscall(libc::SYS_getppid) };
 }
 
-/// `CLOCK_MONOTONIC`, which perf and BPF stamp with too.
-pub(crate) fn now() -> Nanos {
-    read_clock(libc::CLOCK_MONOTONIC)
-}
-
-/// Time of the calling thread on CPUs.
-pub(crate) fn thread_time() -> Nanos {
-    read_clock(libc::CLOCK_THREAD_CPUTIME_ID)
-}
-
-fn read_clock(clock: libc::clockid_t) -> Nanos {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` lives for the call, which writes one timespec.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
-    Nanos(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs())
-}
-
-/// Effective user.
-pub(crate) fn effective_user() -> u32 {
-    // SAFETY: geteuid has no arguments and cannot fail.
-    unsafe { libc::geteuid() }
-}
-
-/// Lets the calling thread run on `cpu` alone.
-pub(crate) fn run_on(cpu: u32) -> io::Result<()> {
-    let mut set = std::mem::MaybeUninit::<libc::cpu_set_t>::zeroed();
-    // SAFETY: a CPU set is an array of words; all-zero is the empty set.
-    let set = unsafe { set.assume_init_mut() };
-    if cpu as usize >= 8 * size_of::<libc::cpu_set_t>() {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
-    }
-    // SAFETY: within the set by the line above.
-    unsafe { libc::CPU_SET(cpu as usize, set) };
-    // SAFETY: the kernel only reads `set`, which lives for the call; 0 is the calling thread.
-    let status = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+/// Kernels before 5.11 charge BPF maps to the locked memory of the user, whose limit is far too low. Later ones do not,
+/// so that a refusal here matters nothing.
+pub(crate) fn lift_locked_memory() {
+    let limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the kernel only reads `limit`, which lives for the call.
+    let _status = unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const limit) };
 }
 
 /// Part of `union bpf_attr` for `BPF_PROG_LOAD`, up to `attach_btf_id`.
@@ -63,23 +37,13 @@ struct ProgramLoad {
     instruction_count: u32,
     instructions: u64,
     license: u64,
-    log_level: u32,
-    log_size: u32,
-    log: u64,
-    kernel_version: u32,
-    flags: u32,
-    name: [u8; 16],
-    interface: u32,
+    log_and_name: [u32; 11],
     attach_kind: u32,
-    types: u32,
-    function_info_size: u32,
-    function_info: u64,
-    function_info_count: u32,
-    line_info_size: u32,
-    line_info: u64,
-    line_info_count: u32,
+    debug_information: [u32; 9],
     attach_type: u32,
 }
+
+const _: () = assert!(size_of::<ProgramLoad>() == 112);
 
 /// `union bpf_attr` for `BPF_RAW_TRACEPOINT_OPEN`.
 #[repr(C)]

@@ -1,6 +1,5 @@
 //! One I/O at a time: psync, pvsync2, mmap, falloc, ftruncate, and an asynchronous engine at depth 1.
 
-use std::io;
 use std::os::fd::RawFd;
 
 use iostack_model::RequestFlags;
@@ -13,25 +12,17 @@ use crate::sys::map::Map;
 use crate::sys::{self, call};
 
 /// pread and pwrite.
-pub(crate) struct Psync {
-    files: Vec<RawFd>,
-}
-
-impl Psync {
-    pub(crate) fn new(files: &Files) -> Psync {
-        Psync { files: files.descriptors().to_vec() }
-    }
-}
+pub(crate) struct Psync(pub(crate) Vec<RawFd>);
 
 impl Call for Psync {
     #[inline]
     fn read(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
-        call::read_at(self.files[file], buffer, offset)
+        call::read_at(self.0[file], buffer, offset)
     }
 
     #[inline]
     fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
-        call::write_at(self.files[file], buffer, offset)
+        call::write_at(self.0[file], buffer, offset)
     }
 }
 
@@ -54,76 +45,50 @@ impl Pvsync2 {
 impl Call for Pvsync2 {
     #[inline]
     fn read(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
-        call::read_at_flags(self.files[file], buffer, offset, self.flags[0])
+        call::carry_with_flags(false, self.files[file], buffer, offset, self.flags[0])
     }
 
     #[inline]
     fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
-        call::write_at_flags(self.files[file], buffer, offset, self.flags[1])
+        call::carry_with_flags(true, self.files[file], buffer, offset, self.flags[1])
     }
 }
 
 /// memcpy from and to a shared mapping.
-pub(crate) struct Mmap {
-    maps: Vec<Map>,
-}
+pub(crate) struct Mmap(Vec<Map>);
 
 impl Mmap {
     /// Maps the first `length` bytes of each file.
     pub(crate) fn new(files: &Files, length: u64, writable: bool) -> Result<Mmap, EngineError> {
         let maps = files.descriptors().iter().map(|&file| Map::new(file, length, writable));
         let failed = |source| EngineError::Failed { act: "map", path: files.path(), source };
-        Ok(Mmap { maps: maps.collect::<Result<_, _>>().map_err(failed)? })
+        Ok(Mmap(maps.collect::<Result<_, _>>().map_err(failed)?))
     }
 }
 
 impl Call for Mmap {
     fn read(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
-        self.maps[file].read(buffer, offset)
+        self.0[file].read(buffer, offset)
     }
 
     fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
-        self.maps[file].write(buffer, offset)
+        self.0[file].write(buffer, offset)
     }
 }
 
 /// fallocate: within the length for reads, also beyond it for writes.
-pub(crate) struct Fallocate {
-    files: Vec<RawFd>,
-}
+pub(crate) struct Fallocate(pub(crate) Vec<RawFd>);
 
 /// ftruncate to where a write begins.
-pub(crate) struct Truncate {
-    files: Vec<RawFd>,
-}
-
-impl Fallocate {
-    pub(crate) fn new(files: &Files) -> Fallocate {
-        Fallocate { files: files.descriptors().to_vec() }
-    }
-}
-
-impl Truncate {
-    pub(crate) fn new(files: &Files) -> Truncate {
-        Truncate { files: files.descriptors().to_vec() }
-    }
-}
-
-/// A call that moves no bytes, as if it had moved so many.
-fn as_if(moved: usize, result: io::Result<()>) -> isize {
-    match result {
-        Ok(()) => moved.cast_signed(),
-        Err(error) => -(error.raw_os_error().unwrap_or(libc::EIO) as isize),
-    }
-}
+pub(crate) struct Truncate(pub(crate) Vec<RawFd>);
 
 impl Call for Fallocate {
     fn read(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
-        as_if(buffer.len(), sys::allocate(self.files[file], true, offset, buffer.len() as u64))
+        sys::moved(buffer.len(), sys::allocate(self.0[file], true, offset, buffer.len() as u64))
     }
 
     fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
-        as_if(buffer.len(), sys::allocate(self.files[file], false, offset, buffer.len() as u64))
+        sys::moved(buffer.len(), sys::allocate(self.0[file], false, offset, buffer.len() as u64))
     }
 }
 
@@ -133,7 +98,7 @@ impl Call for Truncate {
     }
 
     fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
-        as_if(buffer.len(), sys::truncate(self.files[file], offset))
+        sys::moved(buffer.len(), sys::truncate(self.0[file], offset))
     }
 }
 

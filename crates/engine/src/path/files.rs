@@ -5,14 +5,17 @@
 //! next run may write again. From then on the files are held, and their names mean nothing.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{Control, Work};
 use anyhow::{Context, bail, ensure};
 use iostack_host::Held;
-use iostack_model::{Amount, Bytes, Engine, Job, Mix, Storage, TargetKind, TargetName, VerifyMode};
+use iostack_model::{Amount, Bytes, Engine, Job, Mix, NameAct, Storage, TargetKind, TargetName, VerifyMode};
 
-use super::AllHeld;
+use super::names::{look_at, refuse_shared};
+
+/// Every file and device in use, each once: a device is claimed until all is over.
+pub type AllHeld = Arc<Mutex<Vec<Arc<Held>>>>;
 
 /// Files by thread, and what they are.
 #[derive(Debug, PartialEq, Eq)]
@@ -98,7 +101,7 @@ fn needed(job: &Job) -> Option<Bytes> {
 /// What jobs that run together stand on.
 pub(crate) struct Ground<'a> {
     /// `--destroy-data`.
-    pub(crate) destroy_data: bool,
+    destroy_data: bool,
     /// How laying out is watched and stopped.
     control: &'a Control<'a>,
     /// Files laid out, with their size.
@@ -121,13 +124,13 @@ impl<'a> Ground<'a> {
             })?;
             iostack_workload::validate(job, size, Bytes(1))?;
         }
-        super::names::refuse_shared(job, &names)?;
+        refuse_shared(job, &names)?;
         let mut paths: Vec<&PathBuf> = names.iter().flatten().collect();
         paths.sort();
         paths.dedup();
         // All are looked at before the first is removed.
         if let Engine::Names(act) = job.engine {
-            paths.iter().try_for_each(|path| self.look_at(job, act, path).map(drop))?;
+            paths.iter().try_for_each(|path| look_at(job, act, path, self.destroy_data).map(drop))?;
         }
         let mut known: Vec<(&PathBuf, Arc<Held>)> = Vec::with_capacity(paths.len());
         for path in paths {
@@ -149,6 +152,22 @@ impl<'a> Ground<'a> {
         }
         let storage = first.map_or(Ok(Storage::default()), |first| first.storage())?;
         Ok(Work { job: job.clone(), target, storage, files, recording: None })
+    }
+
+    /// The file or directory that the act is done to, or the folder of one that is to be made.
+    fn named(&mut self, job: &Job, act: NameAct, path: &Path) -> anyhow::Result<Arc<Held>> {
+        match look_at(job, act, path, self.destroy_data)? {
+            found if act.makes() => {
+                found.map_or(Ok(()), |held| held.remove())?;
+                Ok(Arc::new(Held::place(path)?))
+            }
+            Some(held) if act.of_directories() => Ok(Arc::new(held)),
+            None if act.of_directories() && job.beforehand.writes_none => {
+                bail!("`{}` does not exist, and --readonly keeps it from being made", path.display())
+            }
+            None if act.of_directories() => Ok(Arc::new(Held::make_directory(path)?)),
+            found => self.laid_out(job, path, found.map(Arc::new).as_ref()),
+        }
     }
 
     /// The file or device of this name, as the job needs it.
@@ -207,12 +226,7 @@ impl<'a> Ground<'a> {
     }
 
     /// The file, which is there or not, with all the bytes that the job needs.
-    pub(crate) fn laid_out(
-        &mut self,
-        job: &Job,
-        path: &Path,
-        found: Option<&Arc<Held>>,
-    ) -> anyhow::Result<Arc<Held>> {
+    fn laid_out(&mut self, job: &Job, path: &Path, found: Option<&Arc<Held>>) -> anyhow::Result<Arc<Held>> {
         let size = found.map_or(Ok(Bytes(0)), |held| iostack_host::target_size(held))?;
         let wanted = needed(job);
         if let Some(held) = found

@@ -20,12 +20,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use iostack_attribute::classify::Rules;
-use iostack_host::Held;
 use iostack_model::{
     Caveat, Ends, Job, Ladder, Nanos, Outcome, OutcomeFile, Progress, Recorded, SCHEMA, Storage, TargetKind,
     TargetName,
@@ -40,14 +38,11 @@ use files::Ground;
 use occupied::Occupied;
 use tracing::Tracing;
 
-pub use files::{Placement, place};
+pub use files::{AllHeld, Placement, place};
 
 /// What studies must know of files and block devices.
 pub const REAL: Kind =
     Kind { name: "real", has_numbers: false, has_options: false, switches_schedulers: true, is_alone: false };
-
-/// Every file and device in use, each once: a device is claimed until all is over.
-pub type AllHeld = Arc<Mutex<Vec<Arc<Held>>>>;
 
 /// How paths are opened.
 #[derive(Clone, Default)]
@@ -198,8 +193,7 @@ fn control<'a>(audience: &'a dyn Audience, report: &'a (dyn Fn(&Progress) + Sync
         stop: audience.stop(),
         progress: audience.watches().then_some(report),
         progress_every: Nanos::millis(500),
-        status: None,
-        observer: None,
+        ..Control::none()
     }
 }
 

@@ -214,13 +214,7 @@ fn run_watched(
     audience: &dyn Audience,
     observer: Option<&dyn Observer>,
 ) -> Result<Outcome, String> {
-    let control = Control {
-        stop: audience.stop(),
-        progress: None,
-        progress_every: Nanos::millis(500),
-        status: None,
-        observer,
-    };
+    let control = Control { stop: audience.stop(), observer, ..Control::none() };
     let mut outcomes = crate::run(&[work], &control).map_err(|error| chain(&error))?;
     outcomes.pop().ok_or_else(|| "the engine returned no outcome".to_owned())
 }

@@ -130,7 +130,7 @@ pub fn sample(
 ) -> anyhow::Result<LayerTrace> {
     let hz = Clock::calibrated().tsc_hz();
     let rules = rules.unwrap_or_else(|| Rules::built_in());
-    LayerTrace::start_by(rules, subject, storage, ladder, hz, sample_rate)
+    LayerTrace::start(rules, subject, storage, ladder, hz, sample_rate)
         .map_err(|error| with_remedy(&error, error.remedy()))
         .context("cannot sample the layers of the kernel")
 }

@@ -23,20 +23,18 @@ pub(crate) fn write_at(file: RawFd, buffer: &[u8], offset: u64) -> isize {
     unsafe { call(libc::SYS_pwrite64, arguments) }
 }
 
-/// `preadv2` of one buffer.
+/// `preadv2` or `pwritev2` of one buffer.
 #[inline]
-pub(crate) fn read_at_flags(file: RawFd, buffer: &mut [u8], offset: u64, flags: usize) -> isize {
+pub(crate) fn carry_with_flags(
+    write: bool,
+    file: RawFd,
+    buffer: &mut [u8],
+    offset: u64,
+    flags: usize,
+) -> isize {
     let vector = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     let arguments = [file as usize, (&raw const vector) as usize, 1, offset as usize, 0, flags];
-    // SAFETY: the vector names one buffer, borrowed for the call, of which the kernel writes at most its length.
-    unsafe { call(libc::SYS_preadv2, arguments) }
-}
-
-/// `pwritev2` of one buffer.
-#[inline]
-pub(crate) fn write_at_flags(file: RawFd, buffer: &[u8], offset: u64, flags: usize) -> isize {
-    let vector = libc::iovec { iov_base: buffer.as_ptr().cast_mut().cast(), iov_len: buffer.len() };
-    let arguments = [file as usize, (&raw const vector) as usize, 1, offset as usize, 0, flags];
-    // SAFETY: the vector names one buffer, borrowed for the call, of which the kernel reads at most its length.
-    unsafe { call(libc::SYS_pwritev2, arguments) }
+    let number = if write { libc::SYS_pwritev2 } else { libc::SYS_preadv2 };
+    // SAFETY: the vector names one buffer, borrowed for the call, of which the kernel touches at most its length.
+    unsafe { call(number, arguments) }
 }

@@ -11,6 +11,10 @@ use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use iostack_model::Nanos;
+
+use crate::counters::Usage;
+
 /// `path` for the kernel; fails on an inner NUL.
 pub(crate) fn c_path(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from)
@@ -80,10 +84,20 @@ pub(crate) fn readable(file: &File, timeout_ms: libc::c_int) -> io::Result<bool>
 /// `CLOCK_MONOTONIC_RAW`, ns.
 #[inline]
 pub(crate) fn monotonic_raw_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC_RAW)
+}
+
+#[inline]
+fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for writing one timespec. The clock exists since Linux 2.6.28, so it cannot fail.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_RAW, &raw mut time) };
+    // SAFETY: `time` is valid for writing one timespec. Every Linux has these clocks, so it cannot fail.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// `CLOCK_MONOTONIC`, ns: perf and BPF stamp with it too.
+pub fn monotonic_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
 }
 
 /// Clock ticks per second of `/proc` (`_SC_CLK_TCK`).
@@ -94,7 +108,7 @@ pub(crate) fn ticks_per_second() -> u64 {
 }
 
 /// The user we act as.
-pub(crate) fn effective_user() -> u32 {
+pub fn effective_user() -> u32 {
     // SAFETY: geteuid takes nothing and cannot fail.
     unsafe { libc::geteuid() }
 }
@@ -352,32 +366,28 @@ pub(crate) fn parent_process() -> i64 {
 }
 
 /// CPU time of the calling thread, ns.
-pub(crate) fn thread_cpu_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for writing one timespec. Every Linux has this clock, so it cannot fail.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+pub fn thread_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// CPU time of this process, ns, and its context switches, voluntary and not: all threads, also those that have ended.
-pub(crate) fn process_usage() -> (u64, u64) {
+/// What the kernel accounts to the calling thread (`RUSAGE_THREAD`) or to this process, threads that have ended included
+/// (`RUSAGE_SELF`).
+pub(crate) fn usage(of: libc::c_int) -> Usage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: `usage` is valid for writing one rusage.
-    unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
+    unsafe { libc::getrusage(of, usage.as_mut_ptr()) };
     // SAFETY: zeroed and filled by the call; the struct is plain numbers.
     let usage = unsafe { usage.assume_init() };
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    (ns(usage.ru_utime) + ns(usage.ru_stime), (usage.ru_nvcsw + usage.ru_nivcsw) as u64)
-}
-
-/// How often the calling thread lost its CPU to another although it had work.
-pub(crate) fn involuntary_switches() -> u64 {
-    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: `usage` is valid for writing one rusage. RUSAGE_THREAD exists since Linux 2.6.26.
-    unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
-    // SAFETY: zeroed and filled by the call; the struct is plain numbers.
-    let usage = unsafe { usage.assume_init() };
-    usage.ru_nivcsw as u64
+    let nanos = |time: libc::timeval| Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000);
+    Usage {
+        user: nanos(usage.ru_utime),
+        system: nanos(usage.ru_stime),
+        switches_voluntary: usage.ru_nvcsw as u64,
+        switches_involuntary: usage.ru_nivcsw as u64,
+        faults_major: usage.ru_majflt as u64,
+        faults_minor: usage.ru_minflt as u64,
+        waiting: Nanos(0),
+    }
 }
 
 /// The CPU that the calling thread is on.
@@ -387,18 +397,26 @@ pub(crate) fn current_cpu() -> io::Result<u32> {
     u32::try_from(cpu).map_err(|_| io::Error::last_os_error())
 }
 
-/// Lets the calling thread run on `cpu` only.
-pub(crate) fn run_on(cpu: u32) -> io::Result<()> {
+/// Lets the calling thread run on these CPUs only.
+pub fn run_on(cpus: &[u32]) -> io::Result<()> {
     let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
-    if cpu as usize >= 8 * size_of::<libc::cpu_set_t>() {
-        return Err(io::Error::from(io::ErrorKind::InvalidInput));
-    }
     // SAFETY: zeroes are an empty mask.
     let set = unsafe { set.assume_init_mut() };
-    // SAFETY: the index was checked against the size of the mask.
-    unsafe { libc::CPU_SET(cpu as usize, set) };
+    for &cpu in cpus {
+        if cpu as usize >= 8 * size_of::<libc::cpu_set_t>() {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        // SAFETY: the index was checked against the size of the mask.
+        unsafe { libc::CPU_SET(cpu as usize, set) };
+    }
     // SAFETY: `set` is readable for the size given; 0 is the calling thread.
     check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const *set) })
+}
+
+/// Number of the calling thread.
+pub fn thread_number() -> i32 {
+    // SAFETY: gettid has no arguments and cannot fail.
+    unsafe { libc::gettid() }
 }
 
 /// Where the next data or hole of a file are, by lseek(2); `None` behind the last.

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use iostack_host::save::{self, Output};
-use iostack_host::step::{self, CountedBy, PlaceCost, Question, Subject, UserCost};
 use iostack_model::Nanos;
 use iostack_model::answers::labelled;
+use iostack_stepcount::{CountedBy, PlaceCost, Question, Subject, UserCost};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -102,11 +102,11 @@ pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
     };
     let talk = Talk::new(args.json);
     let said = Cell::new(false);
-    let answer = step::cost(&Question {
+    let answer = iostack_stepcount::cost(&Question {
         subject,
         warm_up: args.after,
         instructions: args.instructions,
-        reads: step::reads(&words, small_file),
+        reads: iostack_stepcount::reads(&words, small_file),
         patience: args.patience,
         hold_clock: !args.real_clock,
         stop: iostack_host::signals::stop_flag(),

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::call::{call, told};
+use super::call::{call, timespec, told};
 
 /// One read or write for libaio: `struct iocb` of `linux/aio_abi.h`, little-endian layout.
 #[repr(C)]
@@ -164,11 +164,7 @@ impl Context {
         if ready >= least && (least > 0 || self.ring_count > 0) {
             return Ok(false);
         }
-        let ns = timeout_ns.unwrap_or(0);
-        let time = libc::timespec {
-            tv_sec: (ns / 1_000_000_000).cast_signed(),
-            tv_nsec: (ns % 1_000_000_000).cast_signed(),
-        };
+        let time = timespec(timeout_ns.unwrap_or(0));
         let time_address = if timeout_ns.is_some() { (&raw const time) as usize } else { 0 };
         let room = EVENTS_MAX - self.collected;
         let least = (least as usize).saturating_sub(self.collected - self.given).min(room);

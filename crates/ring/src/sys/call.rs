@@ -49,7 +49,13 @@ pub unsafe fn call(number: i64, arguments: [usize; 6]) -> isize {
     -(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO) as isize)
 }
 
-/// What a call told by the kernel's convention, in Rust's.
+/// So many ns for a call that waits.
+#[inline]
+pub(crate) fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec { tv_sec: (ns / 1_000_000_000).cast_signed(), tv_nsec: (ns % 1_000_000_000).cast_signed() }
+}
+
+/// Result of a call by the kernel's convention, in Rust's.
 #[inline]
 pub fn told(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result as i32))

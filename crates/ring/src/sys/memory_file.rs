@@ -20,3 +20,14 @@ pub(crate) fn numbered(blocks: u8) -> File {
     }
     file
 }
+
+/// What the kernel makes; `None`, said aloud, where it is not permitted or not known.
+pub(crate) fn permitted<T>(test: &str, made: std::io::Result<T>) -> Option<T> {
+    match made {
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS)) => {
+            println!("SKIPPED {test}: {error}");
+            None
+        }
+        made => Some(made.expect("the kernel makes rings and contexts")),
+    }
+}

@@ -12,7 +12,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
-use super::call::{call, told};
+use super::call::{call, timespec, told};
 
 /// What the ring is built with.
 #[derive(Clone, Copy, Debug, Default)]
@@ -125,41 +125,18 @@ struct Parameters {
     sq_thread_cpu: u32,
     sq_thread_idle: u32,
     features: u32,
-    wq_fd: u32,
-    reserved: [u32; 3],
-    sq: SqOffsets,
-    cq: CqOffsets,
+    reserved: [u32; 4],
+    /// `struct io_sqring_offsets` and `struct io_cqring_offsets` as words, of which these below are used.
+    sq: [u32; 10],
+    cq: [u32; 10],
 }
 
-/// `struct io_sqring_offsets`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct SqOffsets {
-    head: u32,
-    tail: u32,
-    ring_mask: u32,
-    ring_entries: u32,
-    flags: u32,
-    dropped: u32,
-    array: u32,
-    reserved: u32,
-    user_address: u64,
-}
-
-/// `struct io_cqring_offsets`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct CqOffsets {
-    head: u32,
-    tail: u32,
-    ring_mask: u32,
-    ring_entries: u32,
-    overflow: u32,
-    cqes: u32,
-    flags: u32,
-    reserved: u32,
-    user_address: u64,
-}
+const SQ_TAIL: usize = 1;
+const SQ_FLAGS: usize = 4;
+const SQ_ARRAY: usize = 6;
+const CQ_HEAD: usize = 0;
+const CQ_TAIL: usize = 1;
+const CQ_ENTRIES: usize = 5;
 
 const _: () = assert!(size_of::<Parameters>() == 120);
 
@@ -179,13 +156,6 @@ struct EventsArgument {
     mask_length: u32,
     pad: u32,
     timeout: u64,
-}
-
-/// `struct __kernel_timespec`.
-#[repr(C)]
-struct Timespec {
-    seconds: i64,
-    nanos: i64,
 }
 
 /// A part of the ring that the kernel shares with us.
@@ -301,8 +271,8 @@ impl Ring {
         // SAFETY: the kernel has just made this descriptor for us alone.
         let descriptor = unsafe { OwnedFd::from_raw_fd(made) };
         let Parameters { sq_entries, cq_entries, sq: sq_at, cq: cq_at, .. } = parameters;
-        let sq_length = sq_at.array as usize + sq_entries as usize * 4;
-        let cq_length = cq_at.cqes as usize + cq_entries as usize * size_of::<CompletionEntry>();
+        let sq_length = sq_at[SQ_ARRAY] as usize + sq_entries as usize * 4;
+        let cq_length = cq_at[CQ_ENTRIES] as usize + cq_entries as usize * size_of::<CompletionEntry>();
         let entries_length = sq_entries as usize * size_of::<SubmissionEntry>();
         // Old kernels map both rings apart; new ones (5.4) allow it still.
         let map = |offset, length| Mapping::new(descriptor.as_raw_fd(), offset, length, options);
@@ -310,23 +280,23 @@ impl Ring {
         let cq = map(OFFSET_CQ_RING, cq_length)?;
         let entries = map(OFFSET_SQES, entries_length)?;
         for index in 0..sq_entries {
-            sq.word(sq_at.array + index * 4).store(index, Ordering::Relaxed);
+            sq.word(sq_at[SQ_ARRAY] + index * 4).store(index, Ordering::Relaxed);
         }
         Ok(Ring {
             entries: entries.start.cast(),
             entry_mask: sq_entries - 1,
-            tail: sq.word(sq_at.tail).load(Ordering::Relaxed),
-            completions: cq.start.wrapping_byte_add(cq_at.cqes as usize).cast(),
+            tail: sq.word(sq_at[SQ_TAIL]).load(Ordering::Relaxed),
+            completions: cq.start.wrapping_byte_add(cq_at[CQ_ENTRIES] as usize).cast(),
             completion_mask: cq_entries - 1,
-            head: cq.word(cq_at.head).load(Ordering::Relaxed),
+            head: cq.word(cq_at[CQ_HEAD]).load(Ordering::Relaxed),
             descriptor,
             submit_poll: options.submit_poll,
             always: if options.poll { ENTER_GETEVENTS } else { 0 },
             parameters,
-            sq_tail: sq.word(sq_at.tail),
-            sq_flags: sq.word(sq_at.flags),
-            cq_head: cq.word(cq_at.head),
-            cq_tail: cq.word(cq_at.tail),
+            sq_tail: sq.word(sq_at[SQ_TAIL]),
+            sq_flags: sq.word(sq_at[SQ_FLAGS]),
+            cq_head: cq.word(cq_at[CQ_HEAD]),
+            cq_tail: cq.word(cq_at[CQ_TAIL]),
             _mappings: [sq, cq, entries],
         })
     }
@@ -427,8 +397,7 @@ impl Ring {
     #[inline]
     pub fn enter_for(&mut self, submit: u32, wait: u32, timeout_ns: u64) -> isize {
         self.publish();
-        let seconds = (timeout_ns / 1_000_000_000).cast_signed();
-        let time = Timespec { seconds, nanos: (timeout_ns % 1_000_000_000).cast_signed() };
+        let time = timespec(timeout_ns);
         let argument = EventsArgument { mask: 0, mask_length: 8, pad: 0, timeout: (&raw const time) as u64 };
         let flags = ENTER_GETEVENTS | ENTER_EXT_ARG | self.wake_flag();
         self.call(submit, wait, flags, (&raw const argument) as usize, size_of::<EventsArgument>())

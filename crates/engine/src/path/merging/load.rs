@@ -5,13 +5,13 @@
 //!                                    └── time, CPU, switches of this ──┘
 //! ```
 
-use std::fs::File as Plain;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use iostack_host::counters::{ProcessCount, WorkerWatch};
+use anyhow::Context;
+use iostack_host::counters::{Usage, WorkerWatch};
 use iostack_merge::{File, Options, Policy};
 use iostack_model::answers::MergeRound;
 use iostack_model::{Direction, Nanos};
@@ -27,14 +27,15 @@ type Asking = (MergeHow, Policy);
 
 const SCOPE: Asking = (MergeHow::Scope, Policy::Auto);
 
-/// Plain calls where the cell names no policy of the library's.
-fn policy(cell: &MergePlanned) -> Policy {
+/// Policy of the library's by which a cell asks; an error when it names none that there is.
+pub(super) fn policy_of(cell: &MergePlanned) -> anyhow::Result<Policy> {
     match cell.how {
-        MergeHow::Calls => {
-            Policy::ALL.into_iter().find(|policy| policy.name() == cell.policy).unwrap_or(Policy::Pread)
-        }
-        MergeHow::Loop => Policy::Pread,
-        MergeHow::Many | MergeHow::Scope => Policy::Auto,
+        MergeHow::Calls => Policy::ALL
+            .into_iter()
+            .find(|policy| policy.name() == cell.policy)
+            .with_context(|| format!("the merge library has no policy `{}`", cell.policy)),
+        MergeHow::Loop => Ok(Policy::Pread),
+        MergeHow::Many | MergeHow::Scope => Ok(Policy::Auto),
     }
 }
 
@@ -66,7 +67,7 @@ const FAILURES: usize = 3;
 impl<'a> Bench<'a> {
     /// Every policy on a file that is open.
     pub(crate) fn new(
-        file: &Plain,
+        file: &std::fs::File,
         asked: &MergeAsked,
         content: Content,
         blocks: u64,
@@ -94,14 +95,14 @@ impl<'a> Bench<'a> {
     /// One round of a cell: `slice` long, and until its last request is back.
     pub(crate) fn run(
         &self,
-        cell: &MergePlanned,
+        (cell, policy): (&MergePlanned, Policy),
         number: u32,
         slice: Duration,
         watch: &mut WorkerWatch,
     ) -> MergeMeasured {
         let measured = match cell.how {
             MergeHow::Scope => self.scope(cell, number, slice),
-            _ => self.threads(cell, number, slice, watch),
+            _ => self.threads((cell, policy), number, slice, watch),
         };
         let Measured { round, latency, failures } = measured;
         MergeMeasured { round, latency: latency.bins(), failures }
@@ -109,7 +110,7 @@ impl<'a> Bench<'a> {
 
     fn threads(
         &self,
-        cell: &MergePlanned,
+        (cell, policy): (&MergePlanned, Policy),
         number: u32,
         slice: Duration,
         watch: &mut WorkerWatch,
@@ -123,15 +124,15 @@ impl<'a> Bench<'a> {
                 .map(|thread| {
                     let gates = Gates { begin: &begin, end: &end, leave: &leave };
                     let caller = self.caller(number, thread as u64);
-                    scope.spawn(move || caller.in_thread(cell, slice, &gates))
+                    scope.spawn(move || caller.in_thread((cell, policy), slice, &gates))
                 })
                 .collect();
             begin.wait();
-            let (before, started) = (ProcessCount::now(), Instant::now());
+            let (before, started) = (Usage::of_process(), Instant::now());
             end.wait();
             let elapsed = Nanos(started.elapsed().as_nanos() as u64);
-            let used = ProcessCount::now().since(before);
-            if policy(cell) != Policy::Pread {
+            let used = Usage::of_process().since(before);
+            if policy != Policy::Pread {
                 watch.sample();
             }
             leave.wait();
@@ -139,8 +140,8 @@ impl<'a> Bench<'a> {
                 whole.take(thread.join().expect("a thread of ours does not panic"));
             }
             // Each thread, and this one, slept once at the end: that is no part of the load.
-            let switches = used.switches.saturating_sub(threads as u64 + 1);
-            whole.round = MergeRound { number, ios: whole.round.ios, elapsed, cpu: used.cpu, switches };
+            let switches = used.switches().saturating_sub(threads as u64 + 1);
+            whole.round = MergeRound { number, ios: whole.round.ios, elapsed, cpu: used.cpu(), switches };
         });
         whole
     }
@@ -165,7 +166,7 @@ impl<'a> Bench<'a> {
         if let (Some((before, began)), Some((after, ended))) = (ready.moment.get(), done.moment.get()) {
             let (used, elapsed) = (after.since(*before), Nanos((*ended - *began).as_nanos() as u64));
             let ios = whole.round.ios;
-            whole.round = MergeRound { number, ios, elapsed, cpu: used.cpu, switches: used.switches };
+            whole.round = MergeRound { number, ios, elapsed, cpu: used.cpu(), switches: used.switches() };
         }
         whole
     }
@@ -194,7 +195,7 @@ struct Gates<'a> {
 /// When the last of so many was there.
 struct Meeting {
     missing: AtomicUsize,
-    moment: OnceLock<(ProcessCount, Instant)>,
+    moment: OnceLock<(Usage, Instant)>,
 }
 
 impl Meeting {
@@ -204,7 +205,7 @@ impl Meeting {
 
     fn arrive(&self) {
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.moment.get_or_init(|| (ProcessCount::now(), Instant::now()));
+            self.moment.get_or_init(|| (Usage::of_process(), Instant::now()));
         }
     }
 }
@@ -220,16 +221,21 @@ struct Caller<'a> {
 }
 
 impl Caller<'_> {
-    fn in_thread(mut self, cell: &MergePlanned, slice: Duration, gates: &Gates<'_>) -> Self {
+    fn in_thread(
+        mut self,
+        (cell, policy): (&MergePlanned, Policy),
+        slice: Duration,
+        gates: &Gates<'_>,
+    ) -> Self {
         let size = if matches!(cell.how, MergeHow::Loop | MergeHow::Many) { cell.column as usize } else { 1 };
-        let (how, policy) = (cell.how, policy(cell));
+        let asking = (cell.how, policy);
         let mut room = Room::new(size * self.bench.request);
         let mut list: Vec<(u64, &mut [u8])> =
             room.slice().chunks_exact_mut(self.bench.request).map(|block| (0, block)).collect();
-        self.warm_up((how, policy), &mut list);
+        self.warm_up(asking, &mut list);
         gates.begin.wait();
         let until = Instant::now() + slice;
-        while self.call((how, policy), &mut list) < until && !self.is_over() {}
+        while self.call(asking, &mut list) < until && !self.is_over() {}
         gates.end.wait();
         gates.leave.wait();
         self
@@ -308,4 +314,22 @@ pub(crate) fn send(file: &File, writes: bool, list: &mut [(u64, &mut [u8])]) -> 
         return Ok(file.write_many(&list)?);
     }
     Ok(file.read_many(list)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use iostack_model::answers::MergeAsk;
+
+    use super::*;
+
+    #[test]
+    fn a_policy_that_the_library_does_not_have_is_an_error() {
+        let cell = |name: &str| {
+            let (ask, policy) = (MergeAsk::Calls, name.to_owned());
+            policy_of(&MergePlanned { ask, policy, how: MergeHow::Calls, column: 1, threads: 1 })
+        };
+        assert_eq!(cell("ring").expect("one of them"), Policy::Ring);
+        let error = cell("rings").expect_err("none of them").to_string();
+        assert!(error.contains("no policy `rings`"), "{error}");
+    }
 }

@@ -32,6 +32,7 @@ pub(super) fn merge(
     audience: &dyn Audience,
 ) -> anyhow::Result<MergeFound> {
     let started = Instant::now();
+    let policies = asked.cells.iter().map(load::policy_of).collect::<anyhow::Result<Vec<_>>>()?;
     let file = open(held, place, asked.direction)?;
     let blocks = place.region.0 / asked.request;
     let content = if asked.stamped || asked.direction == Direction::Write {
@@ -42,7 +43,7 @@ pub(super) fn merge(
     };
     let bench = Bench::new(&file, asked, content, blocks, audience.stop())?;
     let cpu_before = counters::cpu();
-    let mut found = measure(&bench, asked, audience, started);
+    let mut found = measure(&bench, (asked, &policies), audience, started);
     let cpu = counters::cpu().since(cpu_before);
     let auto = bench.file(Policy::Auto);
     let advice = auto.advice();
@@ -65,7 +66,12 @@ fn elapsed(started: Instant) -> Nanos {
 }
 
 /// Times commands, then makes the rounds.
-fn measure(bench: &Bench<'_>, asked: &MergeAsked, audience: &dyn Audience, started: Instant) -> MergeFound {
+fn measure(
+    bench: &Bench<'_>,
+    (asked, policies): (&MergeAsked, &[Policy]),
+    audience: &dyn Audience,
+    started: Instant,
+) -> MergeFound {
     let each = asked.slice + asked.overhead;
     let fit_time = Nanos(asked.fit_slice.0 * asked.sizes.len() as u64 * u64::from(asked.fit_rounds));
     let mut left = Nanos(each.0 * asked.cells.len() as u64 * u64::from(asked.rounds));
@@ -92,7 +98,7 @@ fn measure(bench: &Bench<'_>, asked: &MergeAsked, audience: &dyn Audience, start
             }
             let label = format!("{} at {} {}", cell.policy, cell.column, cell.ask.over());
             audience.point(&title, &label, elapsed(started), elapsed(started) + left);
-            let measured = bench.run(cell, number, slice, &mut workers);
+            let measured = bench.run((cell, policies[index]), number, slice, &mut workers);
             // What Ctrl-C cut short is no round.
             if !bench.stopped() || !measured.failures.is_empty() {
                 rounds.push(measured);

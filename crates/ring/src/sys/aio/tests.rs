@@ -3,20 +3,14 @@
 use std::os::fd::AsRawFd;
 
 use super::*;
-use crate::sys::memory_file::{BLOCK, WHOLE, numbered};
+use crate::sys::memory_file::{BLOCK, WHOLE, numbered, permitted};
 
 /// More than one call collects.
 const COUNT: u32 = 200;
 
 /// `None`, said aloud, where no contexts are to be had.
 fn context(test: &str) -> Option<Context> {
-    match Context::new(COUNT) {
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS)) => {
-            println!("SKIPPED {test}: no libaio: {error}");
-            None
-        }
-        context => Some(context.expect("the kernel makes contexts")),
-    }
+    permitted(test, Context::new(COUNT))
 }
 
 /// Reads a file of numbered blocks and writes other numbers over them; how many calls the waits took.

@@ -5,28 +5,16 @@ use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::sys::memory_file::{BLOCK, WHOLE, numbered};
+use crate::sys::memory_file::{BLOCK, WHOLE, numbered, permitted};
 
 /// `None`, said aloud, where no rings are to be had.
 fn ring(test: &str, options: RingOptions) -> Option<Ring> {
-    match Ring::new(options) {
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS)) => {
-            println!("SKIPPED {test}: no io_uring: {error}");
-            None
-        }
-        ring => Some(ring.expect("the kernel makes rings")),
-    }
+    permitted(test, Ring::new(options))
 }
 
-const PLAIN: RingOptions = RingOptions {
-    entries: 8,
-    poll: false,
-    submit_poll: false,
-    submitter_cpu: None,
-    by_itself: false,
-    submit_all: false,
-    keep_from_children: false,
-};
+fn plain() -> RingOptions {
+    RingOptions { entries: 8, ..RingOptions::default() }
+}
 
 /// Where the kernel's threads run that submit for this process.
 fn submitters() -> Vec<String> {
@@ -43,7 +31,7 @@ fn the_submitting_thread_runs_where_it_is_told() {
     if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
         return println!("SKIPPED {test}: there is one CPU");
     }
-    let asked = RingOptions { submit_poll: true, submitter_cpu: Some(1), ..PLAIN };
+    let asked = RingOptions { submit_poll: true, submitter_cpu: Some(1), ..plain() };
     let Some(_ring) = ring(test, asked) else { return };
     // It names and places itself when it runs for the first time.
     let until = Instant::now() + Duration::from_secs(20);
@@ -115,9 +103,9 @@ fn reads_and_writes<const REGISTERED: bool>(ring: &mut Ring, file: &File, number
 fn a_ring_reads_and_writes_however_it_is_built() {
     let test = "a_ring_reads_and_writes_however_it_is_built";
     let ways = [
-        PLAIN,
-        RingOptions { by_itself: true, ..PLAIN },
-        RingOptions { submit_all: true, keep_from_children: true, ..PLAIN },
+        plain(),
+        RingOptions { by_itself: true, ..plain() },
+        RingOptions { submit_all: true, keep_from_children: true, ..plain() },
     ];
     for options in ways {
         let Some(mut ring) = ring(test, options) else { return };
@@ -128,7 +116,7 @@ fn a_ring_reads_and_writes_however_it_is_built() {
 
 #[test]
 fn files_and_buffers_may_be_registered() {
-    let Some(mut ring) = ring("files_and_buffers_may_be_registered", PLAIN) else { return };
+    let Some(mut ring) = ring("files_and_buffers_may_be_registered", plain()) else { return };
     let (other, file) = (numbered(1), numbered(8));
     ring.register_files(&[other.as_raw_fd(), file.as_raw_fd()]).expect("both are open");
     reads_and_writes::<true>(&mut ring, &file, 1, true);
@@ -136,7 +124,7 @@ fn files_and_buffers_may_be_registered() {
 
 #[test]
 fn a_ring_has_room_for_what_was_asked() {
-    let Some(ring) = ring("a_ring_has_room_for_what_was_asked", RingOptions { entries: 5, ..PLAIN }) else {
+    let Some(ring) = ring("a_ring_has_room_for_what_was_asked", RingOptions { entries: 5, ..plain() }) else {
         return;
     };
     assert_eq!(ring.entries(), 8);
@@ -144,7 +132,7 @@ fn a_ring_has_room_for_what_was_asked() {
 
 #[test]
 fn a_wait_for_nothing_ends_in_time() {
-    let Some(mut ring) = ring("a_wait_for_nothing_ends_in_time", PLAIN) else { return };
+    let Some(mut ring) = ring("a_wait_for_nothing_ends_in_time", plain()) else { return };
     if ring.waits_with_timeout() {
         assert_eq!(ring.enter_for(0, 1, 1_000), -(libc::ETIME as isize));
     }
@@ -177,9 +165,9 @@ fn taken(test: &str, options: RingOptions) -> Option<(isize, bool)> {
 #[test]
 fn a_refused_request_holds_up_those_behind_it_unless_all_are_to_be_sent() {
     let test = "a_refused_request_holds_up_those_behind_it_unless_all_are_to_be_sent";
-    let Some(plain) = taken(test, PLAIN) else { return };
-    assert_eq!(plain, (2, false));
-    let Some((sent, sends_all)) = taken(test, RingOptions { submit_all: true, ..PLAIN }) else { return };
+    let Some(found) = taken(test, plain()) else { return };
+    assert_eq!(found, (2, false));
+    let Some((sent, sends_all)) = taken(test, RingOptions { submit_all: true, ..plain() }) else { return };
     if sends_all {
         assert_eq!(sent, 3);
     } else {
@@ -204,7 +192,7 @@ fn is_kept(address: usize) -> bool {
 fn a_ring_is_kept_from_children_where_that_is_asked() {
     let test = "a_ring_is_kept_from_children_where_that_is_asked";
     for keep_from_children in [false, true] {
-        let Some(ring) = ring(test, RingOptions { keep_from_children, ..PLAIN }) else { return };
+        let Some(ring) = ring(test, RingOptions { keep_from_children, ..plain() }) else { return };
         for address in [ring.entries as usize, ring.sq_tail.0 as usize, ring.cq_tail.0 as usize] {
             assert_eq!(is_kept(address), keep_from_children);
         }

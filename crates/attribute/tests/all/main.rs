@@ -1,0 +1,8 @@
+//! Stacks and functions of stored kernels, and stages of real loads. What measures clocks is in `clocks`.
+
+mod classify;
+#[expect(dead_code, reason = "the other test program uses its own part")]
+mod common;
+mod exact;
+mod ladder;
+mod stages;
