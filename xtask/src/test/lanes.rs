@@ -12,9 +12,7 @@ use super::tally::Tally;
 
 /// Their figures are of time, or of what the machine does beside: a neighbour spoils them.
 const ALONE: &[&str] = &[
-    "iostack fio",
-    "iostack fio_same",
-    "iostack verdicts",
+    "iostack alone",
     "iostack-attribute layers",
     "iostack-attribute layers_matrix",
     "iostack-attribute stages",
@@ -23,8 +21,8 @@ const ALONE: &[&str] = &[
     "iostack-merge auto",
 ];
 
-/// It boots machines one after the other, and begins first also where no time is known yet.
-const LONGEST: &str = "iostack lab";
+/// Some of its tests boot machines, one after the other: it begins first also where no time is known yet.
+const LONGEST: &str = "iostack all";
 
 /// More would share two cores among three.
 const LANES: usize = 2;
