@@ -6,7 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::shared::{Room, holds, iostack, refused, said};
+use super::{answered, outcome};
+use crate::shared::{Room, iostack, refused, said};
 use crate::turn::turn_or_skip;
 
 const DRIVERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/drivers");
@@ -39,20 +40,10 @@ pub(crate) fn folder(name: &str) -> String {
     format!("{DRIVERS}/{name}")
 }
 
-fn printed(schema: &str, command: &[&str], exit: i32) -> Value {
-    let output = iostack(command);
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(exit), "{command:?}: {text}{}", said(&output));
-    assert!(!said(&output).contains("complained"), "{command:?}: {}", said(&output));
-    let value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{command:?}: {error}: {text}"));
-    holds(schema, &value, &command.join(" "));
-    value
-}
-
 /// Counts reads of it: there must be some of its own functions, in the layer of drivers.
 fn counted(name: &str, kernel: &str, further: &[&str]) {
     let command = ["lab", "cost", &folder(name), "--kernel", kernel, "--ios", "50", "--full", "--json"];
-    let costs = printed("lab cost", &[&command, further].concat(), 0);
+    let costs = answered("lab cost", &[&command, further].concat(), 0);
     let cost = &costs[0];
     assert_eq!((&cost["case"]["device"], &cost["case"]["patched"][0]), (&name.into(), &name.into()));
     let functions = cost["functions"].as_array().expect("a list of functions");
@@ -66,7 +57,7 @@ fn tried(name: &str, kernel: &str, further: &[&str], data: Data) {
     let command =
         ["lab", "test", &folder(name), "--kernel", kernel, "--bytes", "4m", "--cycles", "3", "--json"];
     let exit = i32::from(matches!(data, Data::Wrong(_)));
-    let tried = printed("lab test", &[&command, further].concat(), exit);
+    let tried = answered("lab test", &[&command, further].concat(), exit);
     let of = |trial: &str| {
         let mut all = tried.as_array().expect("a list of trials").iter();
         all.find(|one| one["trial"] == trial).unwrap_or_else(|| panic!("{name}: no {trial}: {tried}"))
@@ -106,7 +97,7 @@ fn a_driver_that_keeps_what_it_took_is_found_and_those_that_give_it_back_are_cle
             "lab", "test", folder, "--trial", "reload", "--cycles", "12", "--bytes", "4m", "--json",
             "--quiet",
         ];
-        let tried = printed(
+        let tried = answered(
             "lab test",
             &[&command[..], &["--set", "capacity_mib=8"][..exit as usize * 2]].concat(),
             exit,
@@ -171,7 +162,7 @@ fn a_driver_of_several_files_and_folders_is_counted_and_its_folder_stays_as_it_w
     std::os::unix::fs::symlink(&mine, mine.join("mine")).expect("our own folder");
     assert!(Command::new("mkfifo").arg(mine.join("pipe")).status().is_ok_and(|status| status.success()));
     let command = ["lab", "cost", &mine.display().to_string(), "--ios", "50", "--full", "--json"];
-    let cost = &printed("lab cost", &command, 0)[0];
+    let cost = &answered("lab cost", &command, 0)[0];
     let own = cost["functions"].as_array().expect("a list of functions").iter();
     let own: Vec<&str> =
         own.filter(|row| row["module"] == "many_queues").filter_map(|row| row["name"].as_str()).collect();
@@ -281,8 +272,8 @@ fn a_job_runs_on_anyones_driver_and_its_costs_are_held_to_a_file() {
     let _turn = turn_or_skip!("a_job_runs_on_anyones_driver", "6.1");
     let on = format!("lab:{}", folder("by_work"));
     let job = ["run", "--on", &on, "--io-count", "97", "--size", "8m", "--json", "--quiet"];
-    let outcome = printed("run", &job, 0)["outcomes"][0].clone();
-    assert_eq!(outcome["read"]["bytes"], 97 * 4096, "{outcome}");
+    let done = outcome(&job);
+    assert_eq!(done["read"]["bytes"], 97 * 4096, "{done}");
     let room = Room::new("anyones-costs");
     let costs = room.path("costs.toml");
     let written =

@@ -2,17 +2,13 @@
 
 use serde_json::Value;
 
-use crate::shared::{holds, iostack, said};
+use super::answered;
 use crate::turn::turn_or_skip;
 
 /// The findings of a `lab test` that must find nothing wrong, by trial.
 fn clean(arguments: &[&str]) -> Vec<Value> {
     let all = [&["lab", "test", "--quiet", "--json"], arguments].concat();
-    let output = iostack(&all);
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{all:?}: {text}{}", said(&output));
-    let tried: Value = serde_json::from_str(&text).expect("--json gives JSON");
-    holds("lab test", &tried, &all.join(" "));
+    let tried = answered("lab test", &all, 0);
     let tried: Vec<Value> = tried.as_array().expect("a list of trials").clone();
     for one in &tried {
         let (found, trial) = (&one["findings"], &one["trial"]);

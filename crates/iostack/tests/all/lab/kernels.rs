@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::shared::{iostack, said};
+use super::outcome;
+use crate::shared::{iostack, refused};
 use crate::turn::turn_or_skip;
 
 const JOB: [&str; 9] =
@@ -11,10 +12,7 @@ const JOB: [&str; 9] =
 /// 97 reads there, asked for or looked at as `further` says.
 fn reads(kernel: &str, further: &[&str]) -> Value {
     let all = [&["run"], &JOB[..], &[kernel], further].concat();
-    let output = iostack(&all);
-    assert!(output.status.success(), "{all:?}: {}", said(&output));
-    let file: Value = serde_json::from_slice(&output.stdout).expect("--json gives JSON");
-    let outcome = file["outcomes"][0].clone();
+    let outcome = outcome(&all);
     assert_eq!(outcome["read"]["bytes"], 97 * 4096, "{all:?}: {outcome}");
     outcome
 }
@@ -58,7 +56,5 @@ fn linux_5_10_does_all_but_stages_and_says_why() {
     };
     let _turn = turn_or_skip!("linux_5_10_does_all_but_stages_and_says_why", "6.1");
     engines(&folder);
-    let refused = iostack(&[&["run"], &JOB[..], &[&folder, "--stages"]].concat());
-    assert!(!refused.status.success(), "{}", said(&refused));
-    assert!(said(&refused).contains("came with Linux 5.11"), "{}", said(&refused));
+    refused(&iostack(&[&["run"], &JOB[..], &[&folder, "--stages"]].concat()), &["came with Linux 5.11"]);
 }

@@ -9,12 +9,8 @@ use crate::turn::turn_or_skip;
 
 const JOB: [&str; 7] = ["run", "--json", "--pattern", "random", "--size", "16m", "--quiet"];
 
-/// One job, and its outcome.
 fn outcome(more: &[&str]) -> Value {
-    let output = iostack(&[&JOB[..], more].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let file: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    file["outcomes"][0].clone()
+    super::outcome(&[&JOB[..], more].concat())
 }
 
 fn number(outcome: &Value, path: &str) -> f64 {
@@ -88,11 +84,8 @@ fn a_drive_that_fills_slows_down_where_the_model_says() {
     let run = |on: &str| {
         let set =
             ["--set", "flash.capacity=512MiB", "--set", "flash.state=fresh", "--slice", "50ms", "--json"];
-        let output =
-            iostack(&[&["run", job.to_str().expect("UTF-8"), "--on", on, "--quiet"], &set[..]].concat());
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-        let file: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        cliff(&file["outcomes"][0])
+        let run = ["run", job.to_str().expect("UTF-8"), "--on", on, "--quiet"];
+        cliff(&super::outcome(&[&run, &set[..]].concat()))
     };
     let (alone, under_kernel) = (run("sim:cmu-b"), run("lab:sim:cmu-b"));
     assert!((under_kernel / alone - 1.0).abs() < 0.1, "{under_kernel} bytes, {alone} by the model alone");

@@ -1,8 +1,6 @@
 //! `--stages` and `--layers` in the guest, on the subsystems that this machine may lack: 97 reads are counted as 97.
 
-use serde_json::Value;
-
-use crate::shared::{holds, iostack, said};
+use super::outcome;
 use crate::turn::turn_or_skip;
 
 /// Runs 97 reads, traced, and holds what was seen to it.
@@ -11,14 +9,11 @@ fn traced(device: &str, looks: &[&str]) {
     let job =
         ["--pattern", "random", "--io-count", "97", "--ramp", "0s", "--size", "8m", "--json", "--quiet"];
     let all = [&["run", "--on", &on], &job[..], looks].concat();
-    let output = iostack(&all);
-    assert!(output.status.success(), "{all:?}: {}", said(&output));
-    let file: Value = serde_json::from_slice(&output.stdout).expect("--json gives JSON");
-    holds("run", &file, &all.join(" "));
-    let stages = &file["outcomes"][0]["stages"];
+    let outcome = outcome(&all);
+    let stages = &outcome["stages"];
     assert_eq!((&stages["ios"], &stages["matched"], &stages["lost"]), (&97.into(), &97.into(), &0.into()));
     if looks.contains(&"--layers") {
-        assert!(file["outcomes"][0]["layers"].is_object(), "{file}");
+        assert!(outcome["layers"].is_object(), "{outcome}");
     }
 }
 

@@ -11,7 +11,7 @@ use iostack_model::answers::{Advice, Series, StepKind};
 use iostack_target::Wanted;
 use iostack_workload::gather::gather;
 
-use crate::platforms::{TRUTHS, Truth, checked, drawn, each, opened};
+use super::platforms::{TRUTHS, Truth, checked, drawn, each, opened};
 
 /// `21.5 k` as a number.
 fn number(text: &str) -> f64 {
@@ -33,7 +33,7 @@ fn promised(advice: &Advice) -> [f64; 2] {
 /// I/Os that tell a rate.
 const IOS: f64 = 50_000.0;
 
-/// What the command gives.
+/// Rate that the command gives.
 fn followed(command: &str, effort: Effort, rate: f64, seed: u64) -> f64 {
     let words: Vec<&str> = command.split(' ').map(|word| word.trim_matches('\'')).collect();
     let mut set: Vec<String> = Vec::new();
@@ -67,7 +67,7 @@ fn followed(command: &str, effort: Effort, rate: f64, seed: u64) -> f64 {
     ran.outcomes[0].rate()
 }
 
-/// What one advice says and what came of it, and whether it was kept.
+/// One advice and its outcome in words, and whether it was kept.
 fn kept(advice: &Advice, effort: Effort, seed: u64) -> (String, bool) {
     let command = advice.command.as_ref().expect("measured advice has a command");
     let [before, after] = promised(advice);
@@ -80,7 +80,7 @@ fn kept(advice: &Advice, effort: Effort, seed: u64) -> (String, bool) {
     (format!("{off:+5.1} %: {found:.0} of {after:.0}: {command}"), off.abs() <= OFF_PERCENT)
 }
 
-/// How far a rate may be from what was promised.
+/// Difference allowed between a rate and the promise.
 const OFF_PERCENT: f64 = 5.0;
 
 #[test]

@@ -7,20 +7,20 @@ use std::sync::{Mutex, OnceLock};
 use iostack_model::Effort;
 use iostack_model::answers::{Check, Limit};
 use iostack_sim::targets::Simulations;
-use iostack_study::check::{self, Asked};
+use iostack_study::check::{self, CheckQuestion};
 use iostack_target::{AnyTarget, EXAMPLE, Targets as _, changes};
 use iostack_workload::Rng;
 
 /// A way to be limited.
 pub(crate) struct Truth {
-    /// What limits.
+    /// Name of the limit.
     pub(crate) name: &'static str,
-    /// How many are drawn: fewest of those that take longest.
+    /// Number of draws: fewest of those that take longest.
     pub(crate) draws: u64,
-    /// What is asked, and how long.
+    /// Target, and effort of the check.
     pub(crate) on: &'static str,
     pub(crate) effort: Effort,
-    /// What it is called from outside.
+    /// Names of the limit from outside.
     pub(crate) limits: &'static [Limit],
     /// The part that must have been full, at the most of all ways or over queue depth; `None`: no part may have been.
     pub(crate) full: Option<&'static str>,
@@ -28,7 +28,7 @@ pub(crate) struct Truth {
     pub(crate) draw: fn(&mut Rng) -> Vec<String>,
 }
 
-/// From `low` to `high`, each as likely.
+/// Number from `low` to `high`, uniformly distributed.
 pub(crate) fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
     low + rng.unit() * (high - low)
 }
@@ -55,81 +55,79 @@ fn member() -> String {
     format!("raid0.member={path}")
 }
 
+/// A truth of a drive, without its name and numbers.
+const OF_A_DRIVE: Truth = Truth {
+    name: "",
+    draws: 25,
+    on: "",
+    effort: Effort::Quick,
+    limits: &[Limit::Device],
+    full: None,
+    draw: |_| Vec::new(),
+};
+
 pub(crate) const TRUTHS: [Truth; 12] = [
     Truth {
         name: "link",
-        draws: 25,
         on: "sim:x25e",
-        effort: Effort::Quick,
-        limits: &[Limit::Device],
         full: Some("link"),
         draw: |rng| vec![SMALL.to_owned(), format!("link.rate={:.0}MB/s", between(rng, 20.0, 120.0))],
+        ..OF_A_DRIVE
     },
     Truth {
         name: "controller",
-        draws: 25,
         on: "sim:x25e",
-        effort: Effort::Quick,
-        limits: &[Limit::Device],
         full: Some("controller"),
         draw: |rng| vec![SMALL.to_owned(), format!("controller.read={:.1}us", between(rng, 15.0, 150.0))],
+        ..OF_A_DRIVE
     },
     Truth {
         name: "dies",
-        draws: 25,
         on: "sim:tlc-1t",
-        effort: Effort::Quick,
-        limits: &[Limit::Device],
         full: Some("die"),
         draw: |rng| {
             let [channels, chips] = [1 + rng.below(2), 1 + rng.below(2)];
             vec![SMALL.to_owned(), format!("flash.channels={channels}"), format!("flash.chips={chips}")]
         },
+        ..OF_A_DRIVE
     },
     Truth {
         name: "arm",
-        draws: 25,
         on: "sim:wd5000aaks",
-        effort: Effort::Quick,
-        limits: &[Limit::Device],
         full: Some("arm"),
         draw: |rng| vec![format!("hdd.rpm={}", one_of(rng, &["4200", "5400", "7200", "10000", "15000"]))],
+        ..OF_A_DRIVE
     },
     Truth {
         name: "RAID of drives",
-        draws: 25,
         on: "sim:raid0-p55",
-        effort: Effort::Quick,
-        limits: &[Limit::Device],
         full: Some("controller"),
         draw: |rng| vec![member(), format!("raid0.members={}", 2 + rng.below(2))],
+        ..OF_A_DRIVE
     },
     Truth {
         name: "adapter",
-        draws: 25,
         on: "sim:raid0-p410i",
-        effort: Effort::Quick,
         limits: &[Limit::Cap, Limit::Device],
         full: Some("adapter"),
         draw: |rng| vec![member(), format!("raid0.controller={:.1}us", between(rng, 12.0, 60.0))],
+        ..OF_A_DRIVE
     },
     Truth {
         name: "cap",
         draws: 40,
         on: "sim:gp-cloud",
-        effort: Effort::Quick,
         limits: &[Limit::Cap],
         full: Some("bucket"),
         draw: |rng| {
             let rate = between(rng, 1000.0, 16000.0);
             vec![format!("cloud.iops_burst={rate:.0}/s"), "cloud.rate=4GiB/s".to_owned()]
         },
+        ..OF_A_DRIVE
     },
     Truth {
         name: "the only core",
-        draws: 25,
         on: "sim:nvme-server",
-        effort: Effort::Quick,
         limits: &[Limit::OneCore],
         full: Some("core"),
         draw: |rng| {
@@ -140,24 +138,22 @@ pub(crate) const TRUTHS: [Truth; 12] = [
                 format!("platform.drive={}", one_of(rng, &FAST)),
             ]
         },
+        ..OF_A_DRIVE
     },
     Truth {
         name: "a thread on one of many cores",
-        draws: 25,
         on: "sim:nvme-server",
-        effort: Effort::Quick,
         limits: &[Limit::OneCore],
         full: Some("core"),
         draw: |rng| {
             let ghz = between(rng, 1.2, 2.6);
             vec![format!("platform.ghz={ghz:.2}"), format!("platform.cores={}", 6 + rng.below(20))]
         },
+        ..OF_A_DRIVE
     },
     Truth {
         name: "all cores",
-        draws: 25,
         on: "sim:nvme-server",
-        effort: Effort::Quick,
         limits: &[Limit::AllCores],
         full: Some("core"),
         draw: |rng| {
@@ -168,10 +164,10 @@ pub(crate) const TRUTHS: [Truth; 12] = [
                 "platform.drive=nvme-776k".to_owned(),
             ]
         },
+        ..OF_A_DRIVE
     },
     Truth {
         name: "the scheduler's lock",
-        draws: 25,
         on: "sim:nvme-server",
         effort: Effort::Default,
         limits: &[Limit::Scheduler],
@@ -179,12 +175,12 @@ pub(crate) const TRUTHS: [Truth; 12] = [
         draw: |rng| {
             vec!["platform.scheduler=bfq".to_owned(), format!("platform.cores={}", 8 + rng.below(16))]
         },
+        ..OF_A_DRIVE
     },
     Truth {
         name: "the depth that was asked",
         draws: 10,
         on: "sim:tlc-1t",
-        effort: Effort::Quick,
         limits: &[Limit::Generator],
         full: None,
         draw: |rng| {
@@ -201,6 +197,7 @@ pub(crate) const TRUTHS: [Truth; 12] = [
                 "controller.read_page=10ns".to_owned(),
             ]
         },
+        ..OF_A_DRIVE
     },
 ];
 
@@ -216,14 +213,14 @@ pub(crate) fn opened(on: &str, set: &[String]) -> AnyTarget {
     Simulations.open(Some(on), &set).expect("a simulated target")
 }
 
-/// It, checked.
+/// Check of a simulated target.
 pub(crate) fn checked(on: &str, set: &[String], effort: Effort, seed: u64) -> Check {
-    let asked = Asked { effort, size: None, seed, against: None };
+    let asked = CheckQuestion { effort, size: None, seed, against: None };
     let check = check::answer(&asked, &*opened(on, set), &AtomicBool::new(false));
     check.unwrap_or_else(|error| panic!("{on} {set:?}: {error:#}"))
 }
 
-/// What came of each truth and draw, on all CPUs, in no order.
+/// Results of `work` for each truth and draw, on all CPUs, in no order.
 pub(crate) fn each<T: Send>(
     cases: &[(&'static Truth, u64)],
     work: impl Fn(&'static Truth, u64) -> T + Sync,

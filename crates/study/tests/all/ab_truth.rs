@@ -13,22 +13,22 @@ use std::sync::atomic::AtomicBool;
 use iostack_model::Interval;
 use iostack_sim::targets::Simulations;
 use iostack_stats::{AbAnswer, AbReport, AbSide};
-use iostack_study::ab::{self, Asked, Primary};
+use iostack_study::ab::{self, AbQuestion, Primary};
 
 /// A job on a drive, and the number that decides.
-struct Kind {
+struct Comparison {
     on: &'static str,
-    /// Of both sides.
+    /// Changes of both sides.
     set: &'static [&'static str],
     job: &'static [(&'static str, &'static str)],
     figure: Primary,
-    /// What a run takes, and how many blocks of four.
+    /// Time of a run, and blocks of four.
     runtime: &'static str,
     blocks: u32,
     /// The number as it is, and with which the drive is about 5 % worse.
     as_it_is: &'static str,
     worse: &'static str,
-    /// What a run of the reference takes, from which the difference is known.
+    /// Time of a run of the reference, from which the difference is known.
     long: &'static str,
 }
 
@@ -37,7 +37,7 @@ const SIZES: &[(&str, &str)] =
 const ALONE: &[(&str, &str)] = &[("pattern", "random"), ("engine", "psync")];
 
 /// Random reads of two sizes.
-const FLASH: Kind = Kind {
+const FLASH: Comparison = Comparison {
     on: "sim:x25e",
     set: &["flash.capacity=64MiB", "flash.over_provisioning=100%"],
     job: SIZES,
@@ -48,9 +48,9 @@ const FLASH: Kind = Kind {
     worse: "controller.read_page=17.6us",
     long: "2s",
 };
-const FLASH_LATENCY: Kind = Kind { figure: Primary::Latency, ..FLASH };
+const FLASH_LATENCY: Comparison = Comparison { figure: Primary::Latency, ..FLASH };
 /// A volume of a cloud, whose reads take from 0.3 to 20 ms.
-const CLOUD: Kind = Kind {
+const CLOUD: Comparison = Comparison {
     on: "sim:gp-cloud",
     set: &[],
     job: ALONE,
@@ -62,7 +62,7 @@ const CLOUD: Kind = Kind {
     long: "100s",
 };
 /// A disk, whose arm is anywhere.
-const DISK: Kind = Kind {
+const DISK: Comparison = Comparison {
     on: "sim:wd5000aaks",
     set: &[],
     job: ALONE,
@@ -76,33 +76,31 @@ const DISK: Kind = Kind {
 
 const SEEDS: u64 = 100;
 
-fn compared(kind: &Kind, own: [&str; 2], (runtime, blocks): (&str, u32), seed: u64) -> AbReport {
+fn compared(kind: &Comparison, own: [&str; 2], (runtime, blocks): (&str, u32), seed: u64) -> AbReport {
     let seed = seed.to_string();
     let own_words = [("runtime", runtime), ("seed", &seed)];
     let words = kind.job.iter().chain(&own_words).copied();
     let options: Vec<_> = words.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let set: Vec<String> = kind.set.iter().map(|&text| text.to_owned()).collect();
-    let own = own.map(|text| vec![text.to_owned()]);
-    let asked = Asked {
-        jobs: &[],
-        sections: &[],
+    let [a, b] = own.map(|text| vec![text.to_owned()]);
+    let asked = AbQuestion {
         on: Some(kind.on.to_owned()),
-        options: &options,
-        set: &set,
-        own: [&own[0], &own[1]],
-        time: None,
+        a,
+        b,
         blocks: Some(blocks),
-        difference: "2%",
+        difference: "2%".to_owned(),
         figure: Some(kind.figure),
-        targets: &Simulations,
+        set: kind.set.iter().map(|&text| text.to_owned()).collect(),
+        options,
+        ..AbQuestion::default()
     };
-    let (report, failed) = ab::answer(&asked, &AtomicBool::new(false)).expect("a sound comparison");
+    let (report, failed) =
+        ab::answer(&asked, &Simulations, &AtomicBool::new(false)).expect("a sound comparison");
     assert!(!failed);
     report
 }
 
-/// Of a hundred comparisons of a drive with itself five at most find a difference.
-fn same(kind: &Kind) {
+/// Holds that at most five of a hundred comparisons of a drive with itself find a difference.
+fn same(kind: &Comparison) {
     let alarm = |seed: &u64| {
         let report = compared(kind, [kind.as_it_is; 2], (kind.runtime, kind.blocks), *seed);
         matches!(report.answer, AbAnswer::Better { .. })
@@ -113,7 +111,7 @@ fn same(kind: &Kind) {
 }
 
 /// A difference of 5 % is found 90 times of 100, and the interval of nine of ten that found it holds it.
-fn different(kind: &Kind) {
+fn different(kind: &Comparison) {
     let own = [kind.as_it_is, kind.worse];
     let truth = compared(kind, own, (kind.long, 24), 1).rows[0].change_percent.mean;
     assert!((4.0..6.0).contains(&truth.abs()), "{}: they differ by {truth} %", kind.on);

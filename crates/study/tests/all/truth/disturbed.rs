@@ -18,15 +18,15 @@ use iostack_model::{
     Access, Bins, BlockSizes, Bytes, Caveat, CpuUse, Direction, Distribution, Engine, Heat, Job, Ladder, Mix,
     Nanos, Order, Outcome, OutcomeFile, bin_index, bin_middle,
 };
-use iostack_study::check::{self, Asked};
+use iostack_study::check::{self, CheckQuestion};
 use iostack_target::{
     About, AnyTarget, Audience, Description, How, Measured, Session, Target, Wanted, Wishes,
 };
 use iostack_workload::Rng;
 
-use crate::platforms::{TRUTHS, Truth, between, drawn, opened};
+use super::platforms::{TRUTHS, Truth, between, drawn, opened};
 
-/// What disturbs.
+/// Disturbance of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Disturbance {
     Nothing,
@@ -72,7 +72,7 @@ impl Disturbance {
 }
 
 /// Those of a platform, whose cores can be taken, and of a drive, which can have a neighbour.
-pub(crate) fn of(truth: &Truth) -> &'static [Disturbance] {
+pub(crate) fn disturbances_of(truth: &Truth) -> &'static [Disturbance] {
     if truth.on == "sim:nvme-server" {
         &[Nothing, LightNoise, Noise, Storms, Cache, WarmingCache, Programs, Steal, UnseenSteal]
     } else {
@@ -87,7 +87,7 @@ pub(crate) struct Platform {
 }
 
 impl Platform {
-    pub(crate) fn of(truth: &Truth, draw: u64) -> Platform {
+    pub(crate) fn drawn(truth: &Truth, draw: u64) -> Platform {
         Platform { target: opened(truth.on, &drawn(truth, draw)), clean: RefCell::default() }
     }
 
@@ -96,7 +96,7 @@ impl Platform {
         if self.clean.borrow().is_empty() && what != Nothing {
             self.checked(truth, Nothing, draw);
         }
-        let asked = Asked { effort: truth.effort, size: None, seed: draw, against: None };
+        let asked = CheckQuestion { effort: truth.effort, size: None, seed: draw, against: None };
         let number = TRUTHS.iter().position(|other| other.name == truth.name).expect("one of them");
         let disturbed = Disturbed { platform: self, what, seed: draw * TRUTHS.len() as u64 + number as u64 };
         check::answer(&asked, &disturbed, &AtomicBool::new(false)).expect("it can be checked")
@@ -125,19 +125,19 @@ impl Target for Disturbed<'_> {
     ) -> anyhow::Result<Box<dyn Session + 'a>> {
         let session = self.platform.target.occupy(wishes, audience)?;
         let weather = RefCell::new(Weather::drawn(self.what, self.seed));
-        Ok(Box::new(Held { platform: self.platform, session, weather }))
+        Ok(Box::new(HeldPlatform { platform: self.platform, session, weather }))
     }
 }
 
 /// The platform, held, and its weather.
-struct Held<'a> {
+struct HeldPlatform<'a> {
     platform: &'a Platform,
     session: Box<dyn Session + 'a>,
     weather: RefCell<Weather>,
 }
 
-impl Held<'_> {
-    /// What run `number` gives undisturbed.
+impl HeldPlatform<'_> {
+    /// Outcome of run `number` without disturbance.
     fn clean(&self, number: usize, job: &Job, how: How, audience: &dyn Audience) -> Result<Outcome, String> {
         if self.platform.clean.borrow().len() <= number {
             let outcome = self.session.run(job, how, audience)?.outcome;
@@ -148,7 +148,7 @@ impl Held<'_> {
         Ok(clean)
     }
 
-    /// What comes of the job with another beside it in the same world.
+    /// Outcomes of the job and of another beside it in the same world.
     fn beside(&self, job: &Job, other: Job, audience: &dyn Audience) -> Result<[Outcome; 2], String> {
         let jobs = [Job { report_group: 0, ..job.clone() }, Job { report_group: 1, ..other }];
         let ran = self.platform.target.run(&jobs, Wanted::default(), audience);
@@ -162,7 +162,7 @@ impl Held<'_> {
     }
 }
 
-impl Session for Held<'_> {
+impl Session for HeldPlatform<'_> {
     fn about(&self) -> &About {
         self.session.about()
     }
@@ -195,16 +195,16 @@ impl Session for Held<'_> {
     }
 }
 
-/// What the world does while a check runs.
+/// State of the world while a check runs.
 struct Weather {
     what: Disturbance,
     rng: Rng,
     /// Runs so far.
     runs: usize,
-    /// How much runs scatter, as logarithms of rates, and how far the present one is off.
+    /// Scatter of runs, as logarithms of rates, and the deviation of the present one.
     scatter: f64,
     off: f64,
-    /// What comes and goes is there.
+    /// The disturbance is there now.
     there: bool,
     /// It is there all the time.
     stays: bool,
@@ -213,13 +213,13 @@ struct Weather {
     neighbour: Job,
 }
 
-/// Of as much as it is off, a run hands so much to the next.
+/// Share of its deviation that a run hands to the next.
 const MEMORY: f64 = 0.6;
 
 /// A read from memory takes so long.
 const FROM_MEMORY_NS: f64 = 8_000.0;
 
-/// After so many runs a warming cache is warm.
+/// Runs after which a warming cache is warm.
 const WARM: usize = 40;
 
 impl Weather {
@@ -254,7 +254,6 @@ impl Weather {
         (0..12).map(|_| self.rng.unit()).sum::<f64>() - 6.0
     }
 
-    /// On to the next run.
     fn next(&mut self) {
         self.runs += 1;
         self.off = MEMORY * self.off + (1.0 - MEMORY * MEMORY).sqrt() * self.scatter * self.normal();
@@ -264,7 +263,7 @@ impl Weather {
         }
     }
 
-    /// Who runs beside the job now.
+    /// Job of the neighbour, if it runs now.
     fn neighbour(&self, job: &Job) -> Option<Job> {
         (self.what.is_real() && self.there).then(|| Job {
             access: Access::Random { order: Order::Independent, distribution: Distribution::Uniform },
@@ -279,7 +278,7 @@ impl Weather {
         })
     }
 
-    /// What a host sees of a neighbour who is on it, too.
+    /// Adds the doubt by which a host sees a neighbour.
     fn see(&self, ours: &mut Outcome, theirs: &Outcome) {
         let [mine, other] = [ours.bandwidth(), theirs.bandwidth()];
         let share = other / (mine + other);
@@ -289,7 +288,7 @@ impl Weather {
         }
     }
 
-    /// What becomes of a run.
+    /// Disturbs the outcome of a run.
     fn disturb(&mut self, outcome: &mut Outcome) {
         let share = if self.there { self.share } else { 0.0 };
         match self.what {
@@ -409,7 +408,7 @@ impl Weather {
     }
 }
 
-/// How busy each of its threads keeps a core, interrupts included.
+/// Busy share of a core per thread, interrupts included.
 fn of_thread(outcome: &Outcome) -> f64 {
     let host = outcome.inside.as_ref().and_then(|inside| inside.host.as_ref());
     let cores = f64::from(host.map_or(1, |host| host.cores));

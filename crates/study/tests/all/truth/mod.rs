@@ -33,7 +33,7 @@ const NEARLY: f64 = 0.95;
 /// Busy for this share of the time a part is full.
 const FULL: f64 = 0.9;
 
-/// That the draw is what it is drawn to be.
+/// True if the draw is what it is drawn to be.
 fn is_true(truth: &Truth, check: &Check) -> bool {
     let ways = [&[StepKind::Depth][..], &[StepKind::Depth, StepKind::Threads, StepKind::Engines]];
     let ends =
@@ -45,7 +45,7 @@ fn is_true(truth: &Truth, check: &Check) -> bool {
     }
 }
 
-/// What a check came to.
+/// Result of a check.
 #[derive(Clone, Copy, PartialEq)]
 enum Came {
     Right,
@@ -57,9 +57,9 @@ enum Came {
 
 /// A platform, checked once for each of what disturbs it, of which every `part`th is taken.
 fn came(truth: &'static Truth, draw: u64, part: u64) -> Vec<(&'static str, Disturbance, Came, String)> {
-    let platform = Platform::of(truth, draw);
+    let platform = Platform::drawn(truth, draw);
     let kinds = (draw..)
-        .zip(disturbed::of(truth))
+        .zip(disturbed::disturbances_of(truth))
         .filter(|(at, what)| at % part == 0 || **what == Disturbance::Nothing);
     let checked = kinds.map(|(_, &what)| {
         let check = platform.checked(truth, what, draw);
@@ -84,7 +84,8 @@ fn came(truth: &'static Truth, draw: u64, part: u64) -> Vec<(&'static str, Distu
 /// Draws from here on were looked at only once the rules stood.
 const FRESH: u64 = 3000;
 
-/// That of 100 at `most` so many are wrong, that `least` of 100 that nothing disturbs are right, and how many there were of those that are disturbed.
+/// Holds that at `most` so many of 100 are wrong, and that at `least` so many of 100 undisturbed ones are right; the number of
+/// disturbed ones.
 fn hold(cases: &[(&'static Truth, u64)], part: u64, least: usize, most: usize) -> usize {
     let found = each(cases, |truth, draw| came(truth, draw, part)).concat();
     let count = |name: &str, what: Option<Disturbance>, came: Came| {
@@ -96,7 +97,7 @@ fn hold(cases: &[(&'static Truth, u64)], part: u64, least: usize, most: usize) -
     let all = [Came::Right, Came::Unknown, Came::Wrong, Came::NotSo];
     println!("right/unknown/wrong/not so");
     for what in disturbed::ALL {
-        for truth in TRUTHS.iter().filter(|truth| disturbed::of(truth).contains(&what)) {
+        for truth in TRUTHS.iter().filter(|truth| disturbed::disturbances_of(truth).contains(&what)) {
             let told = all.map(|came| count(truth.name, Some(what), came).to_string()).join("/");
             println!("{:<18} {:<30} {told}", format!("{what:?}"), truth.name);
         }
