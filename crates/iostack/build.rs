@@ -19,7 +19,7 @@ fn main() {
     println!("cargo::rustc-env=IOSTACK_VERSION={version} (commit {commit})");
 }
 
-/// What `cargo package` wrote beside the manifest.
+/// Commit that `cargo package` wrote beside the manifest.
 fn packed() -> Option<String> {
     const FILE: &str = ".cargo_vcs_info.json";
     println!("cargo::rerun-if-changed={}", if Path::new(FILE).exists() { FILE } else { "build.rs" });
@@ -29,7 +29,7 @@ fn packed() -> Option<String> {
     Some(rest.split('"').nth(1)?.get(..DIGITS)?.to_owned() + dirty)
 }
 
-/// Where this file is git's: a crate that was unpacked inside somebody's clone is of no commit of his.
+/// Commit of the clone, if git tracks this file: a crate unpacked inside another clone is of none of its commits.
 fn of_git() -> Option<String> {
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
     // The log of HEAD grows with each commit, checkout and reset, wherever the branch's own file is.

@@ -8,7 +8,7 @@ use iostack_engine::path;
 use iostack_model::{Amount, Bytes, Job, Nanos, TargetKind, VerifyMode};
 use iostack_target::Description;
 
-/// Of the target's clock.
+/// Time of a run that names no end, by the target's clock.
 const TIME: Nanos = Nanos::secs(10);
 
 /// A second of the lab's emulated machine takes many of ours.
@@ -55,7 +55,7 @@ fn time_on(target: &Description) -> Nanos {
     if is_lab { TIME_LAB } else { TIME }
 }
 
-/// Whether something ends it, or it has its own way to go.
+/// True if the job names an end, or ends by itself.
 fn names_end(job: &Job) -> bool {
     let bounded = job.size.is_some() || job.io_count.is_some() || job.io_limit.is_some();
     bounded
@@ -72,7 +72,7 @@ fn asks_by_itself(job: &Job) -> bool {
     job.recorded.is_none() && job.engine.moves_data()
 }
 
-/// What each thread's files hold together, where they are to be made.
+/// Size of all files of one thread, if they are to be made.
 fn size_in_directory(job: &Job, target: &Description) -> anyhow::Result<Option<Bytes>> {
     let reads_back = job.verify.is_some_and(|verify| verify.mode == VerifyMode::ReadOnly);
     if job.size.is_some() || !asks_by_itself(job) || reads_back {
@@ -96,7 +96,7 @@ fn size_in_directory(job: &Job, target: &Description) -> anyhow::Result<Option<B
     Ok(Some(size))
 }
 
-/// Of so much room.
+/// Share of the free space for one thread.
 fn share_of(free: Bytes, threads: u32) -> Bytes {
     let all = SIZE.0.min((u128::from(free.0) * u128::from(OF_ROOM) / 100) as u64);
     Bytes(all / u64::from(threads.max(1)) / SMALLEST.0 * SMALLEST.0)

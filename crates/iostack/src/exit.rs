@@ -8,10 +8,9 @@ use std::sync::atomic::Ordering;
 
 use crate::talk;
 
-/// How a command that ran ended.
+/// Ending of a command that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// Done.
     Done,
     /// Done, and something is wrong with what was looked at.
     FoundProblem,
@@ -22,7 +21,7 @@ pub(crate) fn code(result: &anyhow::Result<Ended>) -> ExitCode {
     code_or(result, 2)
 }
 
-/// Whether a signal wanted it to end.
+/// True after a signal to end.
 pub(crate) fn is_interrupted() -> bool {
     iostack_host::signals::stop_flag().load(Ordering::Relaxed)
 }

@@ -10,7 +10,7 @@ mod stored;
 mod talk;
 mod written;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[global_allocator]
 static ALLOCATOR: iostack_host::Allocator = iostack_host::Allocator;
@@ -35,6 +35,20 @@ enum Command {
     /// fio's command line as it is: alias fio='iostack fio'.
     #[command(disable_help_flag = true)]
     Fio(cmd::fio::FioArgs),
+    /// Which of two does better? Run in turns until it is sure.
+    Ab(cmd::ab::AbArgs),
+    /// The tests of the 2008 tool: rates, and the clocks of each kernel layer.
+    Iolat(cmd::iolat::IolatArgs),
+    /// Does temporal merging pay on this device? Measured.
+    Merge(cmd::merge::MergeArgs),
+    /// The same on many hosts: who differs from its equals, in what, and why?
+    Fleet(cmd::fleet::FleetArgs),
+    /// What may be measured here, and how to enable the rest?
+    Doctor(cmd::doctor::DoctorArgs),
+    /// Where does the latency of an I/O go, stage by stage?
+    Stages(cmd::stages::StagesArgs),
+    /// Where do the CPU clocks of an I/O go, layer by layer?
+    Layers(cmd::layers::LayersArgs),
     /// Simulated devices: what is there, what they are made of, and sweeps.
     Sim(cmd::sim::SimArgs),
     /// A simulated drive as a disk for any program, in real time.
@@ -43,26 +57,12 @@ enum Command {
     Repro(cmd::repro::ReproArgs),
     /// A real kernel with real drivers, emulated: the exact cost of one I/O.
     Lab(cmd::lab::LabArgs),
-    /// The tests of the 2008 tool: rates, and the clocks of each kernel layer.
-    Iolat(cmd::iolat::IolatArgs),
-    /// Does temporal merging pay on this device? Measured.
-    Merge(cmd::merge::MergeArgs),
-    /// Where does the latency of an I/O go, stage by stage?
-    Stages(cmd::stages::StagesArgs),
-    /// Where do the CPU clocks of an I/O go, layer by layer?
-    Layers(cmd::layers::LayersArgs),
-    /// What may be measured here, and how to enable the rest?
-    Doctor(cmd::doctor::DoctorArgs),
-    /// Which of two does better? Run in turns until it is sure.
-    Ab(cmd::ab::AbArgs),
-    /// The same on many hosts: who differs from its equals, in what, and why?
-    Fleet(cmd::fleet::FleetArgs),
+    /// Show a stored result again, in any form.
+    Report(cmd::report::ReportArgs),
     /// Do two outcomes differ, by how much, how surely?
     Compare(cmd::compare::CompareArgs),
     /// Did a figure change over time, when, and what changed with it?
     History(cmd::history::HistoryArgs),
-    /// Show a stored result again, in any form.
-    Report(cmd::report::ReportArgs),
     /// Count user instructions, system calls and switches per I/O of any program.
     Cost(cmd::cost::CostArgs),
     /// How is the JSON of a command laid out? As JSON Schema.
@@ -73,12 +73,36 @@ enum Command {
     Manual(cmd::manual::ManualArgs),
 }
 
+/// Groups of the first screen, in the order of [`Command`]; what is rarely needed comes last.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Measure", &["check", "run", "fio", "ab", "iolat", "merge", "fleet", "doctor"]),
+    ("Look inside", &["stages", "layers"]),
+    ("Simulate", &["sim", "serve", "repro"]),
+    ("Lab", &["lab"]),
+    ("Results", &["report", "compare", "history"]),
+    ("Rarely needed", &["cost", "schema", "options", "manual"]),
+];
+
+/// Puts the commands of the first screen in groups; clap has one list of them.
+fn in_groups(command: clap::Command) -> clap::Command {
+    let mut screen = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for (heading, names) in GROUPS {
+        screen.extend(["\n", heading, ":\n"]);
+        for one in names.iter().filter_map(|name| command.find_subcommand(name)) {
+            let about = one.get_about().map(ToString::to_string).unwrap_or_default();
+            screen += &talk::paragraph(&format!("  {:<8} ", one.get_name()), &about, 11);
+        }
+    }
+    command.help_template(screen + "\nOptions:\n{options}{after-help}")
+}
+
 fn main() -> std::process::ExitCode {
     if iostack_lab::guest::is_here() {
         iostack_lab::guest::run(&cmd::lab::far_side);
     }
     iostack_host::signals::fail_beyond_file_limit();
-    let arguments = match Arguments::try_parse() {
+    let matches = in_groups(Arguments::command()).try_get_matches();
+    let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         // Help and version are answers too.
         Err(error) if !error.use_stderr() => {
@@ -97,24 +121,37 @@ fn main() -> std::process::ExitCode {
         Command::Check(args) => cmd::check::run(&args),
         Command::Run(args) => cmd::run::run(&args),
         Command::Fio(args) => return cmd::fio::run(&args),
+        Command::Ab(args) => cmd::ab::run(&args),
+        Command::Iolat(args) => cmd::iolat::run(&args),
+        Command::Merge(args) => cmd::merge::run(&args),
+        Command::Fleet(args) => cmd::fleet::run(&args),
+        Command::Doctor(args) => cmd::doctor::run(&args),
+        Command::Stages(args) => cmd::stages::run(&args),
+        Command::Layers(args) => cmd::layers::run(&args),
         Command::Sim(args) => cmd::sim::run(&args),
         Command::Serve(args) => cmd::serve::run(&args),
         Command::Repro(args) => cmd::repro::run(&args),
         Command::Lab(args) => cmd::lab::run(&args),
-        Command::Iolat(args) => cmd::iolat::run(&args),
-        Command::Merge(args) => cmd::merge::run(&args),
-        Command::Stages(args) => cmd::stages::run(&args),
-        Command::Layers(args) => cmd::layers::run(&args),
-        Command::Doctor(args) => cmd::doctor::run(&args),
-        Command::Ab(args) => cmd::ab::run(&args),
-        Command::Fleet(args) => cmd::fleet::run(&args),
+        Command::Report(args) => cmd::report::run(&args),
         Command::Compare(args) => cmd::compare::run(&args),
         Command::History(args) => cmd::history::run(&args),
-        Command::Report(args) => cmd::report::run(&args),
         Command::Cost(args) => cmd::cost::run(&args),
         Command::Schema(args) => cmd::schema::run(&args),
         Command::Options(args) => cmd::options::run(&args),
         Command::Manual(args) => cmd::manual::run(&args),
     };
     exit::code(&result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let command = Arguments::command();
+        let all: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        assert_eq!(all, grouped);
+    }
 }

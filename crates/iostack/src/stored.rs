@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
-use iostack_model::answers::{
-    Answer, Check, CostDiff, DevicePicture, History, IoCost, Iolat, MergeReport, Repro, Served, Sweep, WhatIf,
-};
-use iostack_model::{Ladder, Layers, OutcomeFile, Stages};
+use iostack_model::OutcomeFile;
+use iostack_model::answers::{Answer, Check, IoCost, Iolat, MergeReport, Served, Sweep};
 use iostack_report::Told;
 use iostack_stats::AbReport;
 use iostack_target::read_json;
@@ -15,34 +13,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
-use crate::cmd::schema;
-
-/// A kind, and how its JSON becomes what can be shown again.
-type Row = (&'static str, fn(&Stored) -> anyhow::Result<Box<dyn Told>>);
-
-/// What `iostack report` shows.
-const ROWS: &[Row] = &[
-    row::<OutcomeFile>(),
-    row::<Check>(),
-    row::<Iolat>(),
-    row::<History>(),
-    row::<MergeReport>(),
-    row::<AbReport>(),
-    row::<Served>(),
-    row::<Sweep>(),
-    row::<WhatIf>(),
-    row::<DevicePicture>(),
-    row::<Repro>(),
-    row::<IoCost>(),
-    row::<CostDiff>(),
-    row::<Stages>(),
-    row::<Layers>(),
-    row::<Ladder>(),
-];
-
-const fn row<A: Answer + DeserializeOwned + Told + 'static>() -> Row {
-    (A::KIND, |stored| Ok(Box::new(stored.parse::<A>()?)))
-}
+use crate::cmd::schema::{self, KINDS};
 
 /// Fields by which files from before there was a `kind` are told apart, the first that is found.
 const BEFORE_KIND: &[(&str, &str)] = &[
@@ -58,13 +29,13 @@ const BEFORE_KIND: &[(&str, &str)] = &[
 
 /// One answer of a file.
 pub(crate) struct Stored {
-    /// What it is; a schema of ours describes it.
+    /// Kind of the answer; one of our schemas describes it.
     pub(crate) kind: String,
     pub(crate) path: String,
     pub(crate) text: String,
 }
 
-/// What an answer begins with.
+/// First fields of an answer.
 #[derive(Deserialize)]
 #[serde(expecting = "an answer of iostack")]
 struct Label {
@@ -114,11 +85,11 @@ impl Stored {
         read_json(text).with_context(|| format!("`{path}` is not an outcome of `iostack {kind}`"))
     }
 
-    /// In every form.
+    /// The answer as something that every form can be made of.
     pub(crate) fn told(&self) -> anyhow::Result<Box<dyn Told>> {
         let Stored { kind, path, .. } = self;
-        match ROWS.iter().find(|(known, _)| known == kind) {
-            Some((_, told)) => told(self),
+        match KINDS.iter().find(|known| known.name == kind).and_then(|known| known.told) {
+            Some(told) => told(self),
             None => bail!(
                 "`{path}` is of `iostack {kind}`, which is not shown again; `iostack report` shows {}",
                 shown()
@@ -145,7 +116,8 @@ fn none(path: &str) -> String {
 }
 
 fn shown() -> String {
-    ROWS.iter().map(|(kind, _)| *kind).collect::<Vec<_>>().join(", ")
+    let shown = KINDS.iter().filter(|kind| kind.told.is_some());
+    shown.map(|kind| kind.name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -153,9 +125,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_that_is_read_has_a_schema() {
-        let kinds = ROWS.iter().map(|(kind, _)| *kind);
-        for kind in kinds.chain(BEFORE_KIND.iter().map(|(_, kind)| *kind)) {
+    fn every_kind_that_fields_tell_has_a_schema() {
+        for (_, kind) in BEFORE_KIND {
             assert!(schema::describes(kind), "{kind}");
         }
         assert!(!schema::describes("fio"));

@@ -32,7 +32,7 @@ pub(crate) fn wrote(write: impl FnOnce() -> io::Result<()>) {
     }
 }
 
-/// Why stdout does not hold all that was written to it. Asked once, at the end: only closing tells of a network file
+/// Reason that stdout does not hold all that was written. To be called once, at the end: only closing reveals a network file
 /// system that refuses what it took before.
 pub(crate) fn lost() -> Option<io::Error> {
     wrote(|| io::stdout().as_fd().try_clone_to_owned().and_then(iostack_host::close));
@@ -64,17 +64,17 @@ pub(crate) fn paragraph(first: &str, text: &str, indent: usize) -> String {
     lines.join("\n") + "\n"
 }
 
-/// How to talk.
+/// Talk on stderr.
 pub(crate) struct Talk {
     terminal: bool,
     quiet: bool,
     /// Lines of the block that is drawn at present.
     drawn: AtomicUsize,
-    /// What is said when the run is under way: of one that is refused there is nothing to say.
+    /// Line to say once the run is under way; a refused run never says it.
     pending: Mutex<Option<String>>,
-    /// Who tells what came of a run so far.
+    /// Callback that tells the outcome so far.
     status: Option<Box<Teller>>,
-    /// Who shows how far it is, instead of a live line.
+    /// Callback that shows progress instead of a live line.
     shows: Option<Box<OnProgress>>,
 }
 
@@ -126,7 +126,7 @@ impl Talk {
         }
     }
 
-    /// What nobody can do without, such as the name of what was made: on its own line, also when quiet.
+    /// Says a line also when quiet: something nobody can do without, such as the name of a new disk.
     pub(crate) fn announce(&self, text: &str) {
         self.wipe();
         tell(&format!("{text}\n"));

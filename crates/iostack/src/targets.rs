@@ -22,25 +22,24 @@ use iostack_target::{AnyTarget, Description, EXAMPLE, Kind, Ratings, Targets, ch
 use crate::ends;
 
 /// A flag, and whether it was given.
-type Given = (&'static str, bool);
+type GivenFlag = (&'static str, bool);
 
 /// All there is to know of a kind of target without opening one.
-struct Row {
-    /// What studies know of it.
+struct KindRow {
     kind: Kind,
-    /// How its word begins.
+    /// Prefix of its word.
     prefix: &'static str,
     /// Opens the target that the rest of the word names.
-    open: fn(&OsStr, &Table) -> anyhow::Result<AnyTarget>,
+    open: fn(&OsStr, &TargetTable) -> anyhow::Result<AnyTarget>,
     /// Flags that it understands.
-    flags: fn(&TargetFlags) -> Vec<Given>,
+    flags: fn(&TargetFlags) -> Vec<GivenFlag>,
     /// Error text when one of its flags is used with another kind of target.
     elsewhere: &'static str,
 }
 
 /// The last row matches every word that has none of the prefixes.
-const ROWS: [Row; 3] = [
-    Row {
+const ROWS: [KindRow; 3] = [
+    KindRow {
         kind: sim::SIMULATED,
         prefix: sim::PREFIX,
         open: |device, table| {
@@ -51,7 +50,7 @@ const ROWS: [Row; 3] = [
         flags: |flags| flags.sim.given(),
         elsewhere: "is for simulated targets; add --on sim:DEVICE (`iostack sim list` names them)",
     },
-    Row {
+    KindRow {
         kind: lab::OF_THE_LAB,
         prefix: lab::PREFIX,
         open: |device, table| {
@@ -61,7 +60,7 @@ const ROWS: [Row; 3] = [
         flags: |flags| [flags.lab.given(), vec![flags.sim.given_set()]].concat(),
         elsewhere: "is for the lab; add --on lab:DEVICE (`iostack lab list` names them)",
     },
-    Row {
+    KindRow {
         kind: path::REAL,
         prefix: "",
         open: |word, table| Ok(Box::new(PathTarget::open(Some(path::named(word)?), &table.paths))),
@@ -83,7 +82,7 @@ pub struct TargetFlags {
 
 impl TargetFlags {
     /// Those of the lab, and changes of numbers, each `KEY=VALUE`.
-    pub fn of(set: &[String], lab: &LabFlags) -> TargetFlags {
+    pub fn of_study(set: &[String], lab: &LabFlags) -> TargetFlags {
         TargetFlags { sim: SimFlags { set: set.to_vec(), timeline: None }, lab: lab.clone() }
     }
 }
@@ -104,35 +103,35 @@ pub struct SimFlags {
 
 impl SimFlags {
     /// Its flags, and whether each was given.
-    fn given(&self) -> Vec<Given> {
+    fn given(&self) -> Vec<GivenFlag> {
         vec![self.given_set(), ("--timeline", self.timeline.is_some())]
     }
 
     /// The one that is of use elsewhere too.
-    fn given_set(&self) -> Given {
+    fn given_set(&self) -> GivenFlag {
         ("--set", !self.set.is_empty())
     }
 }
 
 /// Every kind of target, with the flags that they are opened with.
 #[derive(Clone, Default)]
-pub struct Table {
+pub struct TargetTable {
     /// Flags of targets.
     pub flags: TargetFlags,
-    /// How paths are opened.
+    /// Options for opening paths.
     pub paths: PathOptions,
 }
 
-impl Table {
-    /// With these flags; `destroy_data`: what exists may be written over.
-    pub fn new(flags: TargetFlags, destroy_data: bool) -> Table {
+impl TargetTable {
+    /// Makes the table; `destroy_data` allows writing over what exists.
+    pub fn new(flags: TargetFlags, destroy_data: bool) -> TargetTable {
         let paths = PathOptions { destroy_data, rules: None, held: AllHeld::default() };
-        Table { flags, paths }
+        TargetTable { flags, paths }
     }
 
-    /// With rules that give functions their layers.
+    /// Adds rules that give functions their layers.
     #[must_use]
-    pub fn with_rules(mut self, rules: Option<&'static Rules>) -> Table {
+    pub fn with_rules(mut self, rules: Option<&'static Rules>) -> TargetTable {
         self.paths.rules = rules;
         self
     }
@@ -151,7 +150,7 @@ impl Table {
     }
 
     /// The same with changes: keys of the lab's flags, or of numbers.
-    fn changed(&self, changes: &[(String, String)]) -> anyhow::Result<Table> {
+    fn changed(&self, changes: &[(String, String)]) -> anyhow::Result<TargetTable> {
         let (lab, set): (Vec<_>, Vec<_>) =
             changes.iter().cloned().partition(|(key, _)| lab::flag(key).is_some());
         let mut table = self.clone();
@@ -163,7 +162,7 @@ impl Table {
     }
 }
 
-impl Targets for Table {
+impl Targets for TargetTable {
     fn kind(&self, on: &str) -> Kind {
         split(on.as_ref()).0.kind
     }
@@ -205,16 +204,16 @@ fn fifo(path: &Path) -> io::Result<Box<dyn Read>> {
     awaited::open(path).map(|file| -> Box<dyn Read> { Box::new(file) })
 }
 
-fn split(typed: &OsStr) -> (&'static Row, &OsStr) {
-    let behind = |row: &Row| typed.as_bytes().strip_prefix(row.prefix.as_bytes()).map(OsStr::from_bytes);
+fn split(typed: &OsStr) -> (&'static KindRow, &OsStr) {
+    let behind = |row: &KindRow| typed.as_bytes().strip_prefix(row.prefix.as_bytes()).map(OsStr::from_bytes);
     ROWS.iter().find_map(|row| Some((row, behind(row)?))).expect("every word begins with nothing")
 }
 
 /// Refuses the first flag that was given and is another kind's.
-fn refuse_flags(row: &Row, flags: &TargetFlags) -> anyhow::Result<()> {
+fn refuse_flags(row: &KindRow, flags: &TargetFlags) -> anyhow::Result<()> {
     let own = (row.flags)(flags);
     for other in &ROWS {
-        let not_ours = |&(flag, given): &Given| given && own.iter().all(|&(name, _)| name != flag);
+        let not_ours = |&(flag, given): &GivenFlag| given && own.iter().all(|&(name, _)| name != flag);
         if let Some((flag, _)) = (other.flags)(flags).into_iter().find(not_ours) {
             bail!("`{flag}` {}", other.elsewhere);
         }
@@ -236,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_word_is_what_its_beginning_says_and_else_a_path() {
-        let table = Table::default();
+        let table = TargetTable::default();
         assert_eq!((table.kind("sim:tlc-1t"), table.bare("sim:tlc-1t")), (sim::SIMULATED, "tlc-1t"));
         assert_eq!((table.kind("lab:"), table.bare("lab:")), (lab::OF_THE_LAB, "lab:"));
         for path in ["", "/data", "file:sim:x", "sim", "SIM:x"] {
@@ -248,7 +247,7 @@ mod tests {
 
     #[test]
     fn rules_of_ones_own_are_refused_where_nobody_would_read_them() {
-        let table = Table::default().with_rules(Some(Rules::built_in()));
+        let table = TargetTable::default().with_rules(Some(Rules::built_in()));
         for word in ["lab:brd", "sim:x25e"] {
             let error = table.target(Some(word.as_ref())).err().map(|error| error.to_string());
             assert!(error.is_some_and(|said| said.starts_with("`--rules` is for files")), "{word}");

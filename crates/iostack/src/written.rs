@@ -35,7 +35,7 @@ pub(crate) enum Format {
     Terse,
 }
 
-/// In which forms an answer is told.
+/// Flags for the form of an answer.
 #[derive(clap::Args)]
 pub(crate) struct FormArgs {
     /// What goes to stdout.
@@ -77,7 +77,7 @@ impl OutputArg {
     }
 }
 
-/// How a command that tells one thing is told to tell it.
+/// Flags for the output of a command with one answer.
 #[derive(clap::Args)]
 pub(crate) struct AnswerArgs {
     #[command(flatten)]
@@ -100,7 +100,7 @@ impl Format {
     }
 
     /// One answer, or several one behind the other; tables of several are one.
-    pub(crate) fn of(self, answers: &[(String, &dyn Told)]) -> anyhow::Result<String> {
+    pub(crate) fn write(self, answers: &[(String, &dyn Told)]) -> anyhow::Result<String> {
         let each = |form: &dyn Fn(&dyn Told) -> String| {
             answers.iter().map(|(_, answer)| form(*answer)).collect::<Vec<_>>().join("\n")
         };
@@ -199,7 +199,7 @@ impl AnswerArgs {
         save::refuse(self.files().chain(more))
     }
 
-    /// Whether another form than the screen was asked for.
+    /// True if another form than the screen was asked for.
     pub(crate) fn is_wanted(&self) -> bool {
         self.forms.chosen() != Format::Text || self.files().next().is_some()
     }
@@ -217,7 +217,7 @@ impl AnswerArgs {
     /// The same without the page.
     pub(crate) fn tell_but_page(&self, told: &dyn Told, talk: &Talk) -> anyhow::Result<()> {
         let one = [(told.command().to_owned(), told)];
-        let text = self.forms.chosen().of(&one)?;
+        let text = self.forms.chosen().write(&one)?;
         answer(self.output.as_ref(), &text).and(self.forms.tables(&one, talk))
     }
 }

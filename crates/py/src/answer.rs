@@ -8,34 +8,32 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use crate::attend::{Error, error};
-use crate::door::{self, Kept};
+use crate::door::{self, KeptAnswer};
 use crate::tables;
 
 /// An answer of iostack.
 #[pyclass(frozen, module = "iostack._native")]
 pub(crate) struct Answer {
-    kept: Kept,
+    kept: KeptAnswer,
 }
 
 /// A column: its name, what it is, how its cells are written (`text`, `count`, `number`), and they.
 type Made<'py> = (String, String, &'static str, Bound<'py, PyAny>);
 
 impl Answer {
-    /// Of what a command found.
-    pub(crate) fn of(kept: Kept) -> Answer {
+    pub(crate) fn new(kept: KeptAnswer) -> Answer {
         Answer { kept }
     }
 }
 
 #[pymethods]
 impl Answer {
-    /// Which command it is of.
+    /// Command of the answer.
     #[getter]
     fn kind(&self) -> &'static str {
         self.kept.command()
     }
 
-    /// Every figure.
     fn json(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| self.kept.json()).map_err(|error| Error::new_err(error.to_string()))
     }
@@ -45,7 +43,7 @@ impl Answer {
         py.detach(|| self.kept.document().text())
     }
 
-    /// For a pull request.
+    /// Markdown, for a pull request.
     fn markdown(&self, py: Python<'_>) -> String {
         py.detach(|| self.kept.document().markdown())
     }

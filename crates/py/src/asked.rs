@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// Everything that can be asked; each command takes what is its own, and Python offers no more than that.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Asked {
+pub(crate) struct PythonQuestion {
     /// Job files; none: one job from `options`.
     pub(crate) jobs: Vec<PathBuf>,
     /// Only these sections of them; none: all.
@@ -21,7 +21,7 @@ pub(crate) struct Asked {
     pub(crate) on: Option<String>,
     /// Changes of the simulated device, each `KEY=VALUE`.
     pub(crate) set: Vec<String>,
-    /// What exists may be written over.
+    /// Existing data may be written over.
     pub(crate) destroy_data: bool,
     /// Latency by stage.
     pub(crate) stages: bool,
@@ -35,17 +35,17 @@ pub(crate) struct Asked {
     pub(crate) seed: Option<u64>,
     /// Data sheet beside a check.
     pub(crate) against: Option<String>,
-    /// What a sweep varies, each `KEY=VALUES`.
+    /// Variations of a sweep, each `KEY=VALUES`.
     pub(crate) vary: Vec<String>,
     /// Points of a sweep at once.
     pub(crate) parallel: Option<u16>,
     /// Changes on top of each other, each `KEY=VALUE[,KEY=VALUE]`.
     pub(crate) step: Vec<String>,
-    /// What differs in every run of a what-if.
+    /// Numbers that differ in every run of a what-if.
     pub(crate) base: Vec<String>,
     /// Improvement with a name.
     pub(crate) named: Option<String>,
-    /// What the first side of a comparison has of its own, and the second.
+    /// Changes of the first side of a comparison alone, and of the second.
     pub(crate) own: [Vec<String>; 2],
     /// Time of a comparison.
     pub(crate) time: Option<String>,

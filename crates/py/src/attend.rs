@@ -12,7 +12,7 @@ use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 
 use crate::answer::Answer;
-use crate::door::Work;
+use crate::door::ThreadWork;
 
 create_exception!(iostack, Error, PyException, "What could not be done, in the words of the command line.");
 create_exception!(
@@ -35,20 +35,20 @@ pub(crate) fn error(error: anyhow::Error) -> PyErr {
 type Said = (&'static str, String);
 
 /// Passes on what is said, from whatever thread.
-pub(crate) struct Teller {
+pub(crate) struct PythonAudience {
     stop: Arc<AtomicBool>,
     said: Sender<Said>,
     watches: bool,
 }
 
-impl Teller {
+impl PythonAudience {
     /// Nobody hears it any more when the one who asked went away.
     fn tell(&self, kind: &'static str, text: impl Into<String>) {
         let _ = self.said.send((kind, text.into()));
     }
 }
 
-impl Audience for Teller {
+impl Audience for PythonAudience {
     fn stop(&self) -> &AtomicBool {
         &self.stop
     }
@@ -82,22 +82,22 @@ impl Audience for Teller {
 }
 
 /// Runs the work in a thread of its own and waits for it.
-pub(crate) fn attend(listener: &Bound<'_, PyAny>, watches: bool, work: Work) -> PyResult<Answer> {
+pub(crate) fn attend(listener: &Bound<'_, PyAny>, watches: bool, work: ThreadWork) -> PyResult<Answer> {
     let py = listener.py();
     let (said, hears) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
-    let teller = Teller { stop: stop.clone(), said, watches };
+    let teller = PythonAudience { stop: stop.clone(), said, watches };
     let working = std::thread::Builder::new().name("iostack".to_owned()).spawn(move || work(&teller))?;
     let stopped = wait(listener, &Mutex::new(hears), &stop)?;
     let done = py.detach(|| working.join());
     let done =
         done.map_err(|_| Error::new_err("a defect of iostack ended the run; standard error says where"))?;
     match (stopped, done) {
-        (None, done) => done.map(Answer::of).map_err(error),
+        (None, done) => done.map(Answer::new).map_err(error),
         // A listener that failed.
         (Some(raised), _) if !raised.is_instance_of::<PyKeyboardInterrupt>(py) => Err(raised),
         (Some(_), Ok(kept)) => {
-            Err(interrupted(py, Some(Answer::of(kept)), "interrupted; `partial` has what was done"))
+            Err(interrupted(py, Some(Answer::new(kept)), "interrupted; `partial` has what was done"))
         }
         (Some(_), Err(why)) => Err(interrupted(py, None, &format!("interrupted; {why:#}"))),
     }
@@ -111,7 +111,8 @@ fn interrupted(py: Python<'_>, partial: Option<Answer>, text: &str) -> PyErr {
     }
 }
 
-/// Until the work is over: passes on what is said. What a signal or the listener raised ends the work; a second signal ends the wait.
+/// Waits for the end of the work and passes on what is said. An exception of a signal or of the listener ends the work; a second
+/// signal ends the wait.
 fn wait(
     listener: &Bound<'_, PyAny>,
     hears: &Mutex<Receiver<Said>>,

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
-use iostack::targets::{Table, TargetFlags};
+use iostack::targets::{TargetFlags, TargetTable};
 use iostack_model::answers::{Answer as _, Check, DevicePicture, Sweep, WhatIf, labelled};
 use iostack_model::{Outcome, OutcomeFile};
 use iostack_report::Told;
@@ -15,22 +15,22 @@ use iostack_target::{Audience, EXAMPLE, Targets as _, Wanted, changes, read_json
 use iostack_workload::gather;
 use serde::Deserialize;
 
-use crate::asked::Asked;
-use crate::attend::Teller;
+use crate::asked::PythonQuestion;
+use crate::attend::PythonAudience;
 
 /// An answer, and the outcomes that it rests on.
 pub(crate) trait Holds: Told + Send + Sync {
-    /// In the order of its JSON.
+    /// Outcomes in the order of its JSON.
     fn rests_on(&self) -> Vec<&Outcome> {
         Vec::new()
     }
 }
 
 /// An answer that Python holds.
-pub(crate) type Kept = Box<dyn Holds>;
+pub(crate) type KeptAnswer = Box<dyn Holds>;
 
-/// What a thread of its own does.
-pub(crate) type Work = Box<dyn FnOnce(&Teller) -> anyhow::Result<Kept> + Send>;
+/// Work for a thread of its own.
+pub(crate) type ThreadWork = Box<dyn FnOnce(&PythonAudience) -> anyhow::Result<KeptAnswer> + Send>;
 
 impl Holds for OutcomeFile {
     fn rests_on(&self) -> Vec<&Outcome> {
@@ -58,8 +58,8 @@ impl Holds for WhatIf {
 
 impl Holds for AbReport {}
 
-type Does = fn(&Asked, &dyn Audience) -> anyhow::Result<Kept>;
-type Reads = fn(&str) -> anyhow::Result<Kept>;
+type Does = fn(&PythonQuestion, &dyn Audience) -> anyhow::Result<KeptAnswer>;
+type Reads = fn(&str) -> anyhow::Result<KeptAnswer>;
 
 /// Commands by the kind of their answer: what does it, what reads it.
 const COMMANDS: [(&str, Does, Reads); 5] = [
@@ -70,8 +70,8 @@ const COMMANDS: [(&str, Does, Reads); 5] = [
     (AbReport::KIND, ab, |text| Ok(Box::new(read_json::<AbReport>(text)?))),
 ];
 
-/// What `command` does with the JSON of what is asked.
-pub(crate) fn work(command: &str, asked: &str) -> anyhow::Result<Work> {
+/// Work of `command` on the JSON of a question.
+pub(crate) fn work(command: &str, asked: &str) -> anyhow::Result<ThreadWork> {
     let Some((_, does, _)) = COMMANDS.iter().find(|(kind, ..)| *kind == command) else {
         bail!("`{command}` is no command of the package; there are {}", kinds())
     };
@@ -85,17 +85,17 @@ fn kinds() -> String {
 }
 
 /// The lab boots the program that asks, and that is Python here.
-fn refuse_lab(asked: &Asked) -> anyhow::Result<()> {
+fn refuse_lab(asked: &PythonQuestion) -> anyhow::Result<()> {
     let own = asked.own.iter().flatten().filter_map(|change| change.strip_prefix("on="));
     let mut words = asked.on.iter().flat_map(|on| on.split(',')).chain(own);
-    let Some(lab) = words.find(|word| Table::default().kind(word).is_alone) else { return Ok(()) };
+    let Some(lab) = words.find(|word| TargetTable::default().kind(word).is_alone) else { return Ok(()) };
     bail!(
         "`{lab}` boots the program `iostack` itself, which Python is not; use iostack run --on {lab} --json --output FILE, then iostack.load(\"FILE\")"
     )
 }
 
-/// As `iostack run`.
-fn run(asked: &Asked, audience: &dyn Audience) -> anyhow::Result<Kept> {
+/// Answers like `iostack run`.
+fn run(asked: &PythonQuestion, audience: &dyn Audience) -> anyhow::Result<KeptAnswer> {
     let table = table(asked);
     let cpus = table.machine().cpu.cores_online;
     let gathered = gather::gather(&asked.jobs, &asked.sections, &asked.options, asked.lenient, cpus)?;
@@ -114,20 +114,20 @@ fn run(asked: &Asked, audience: &dyn Audience) -> anyhow::Result<Kept> {
 }
 
 /// Every target, with the changes that are asked for.
-fn table(asked: &Asked) -> Table {
+fn table(asked: &PythonQuestion) -> TargetTable {
     let mut flags = TargetFlags::default();
     flags.sim.set.clone_from(&asked.set);
-    Table::new(flags, asked.destroy_data)
+    TargetTable::new(flags, asked.destroy_data)
 }
 
-/// As `iostack check`.
-fn check(asked: &Asked, audience: &dyn Audience) -> anyhow::Result<Kept> {
+/// Answers like `iostack check`.
+fn check(asked: &PythonQuestion, audience: &dyn Audience) -> anyhow::Result<KeptAnswer> {
     let on = OsStr::new(asked.on.as_deref().unwrap_or("."));
     let table = table(asked);
     let sheet = asked.against.as_deref().map(|typed| check::DataSheet::read(typed, &table)).transpose()?;
     let target = table.target(Some(on))?;
     let size = asked.size.as_deref().map(|typed| typed.parse().with_context(|| format!("`--size {typed}`")));
-    let words = check::Asked {
+    let words = check::CheckQuestion {
         effort: asked.effort,
         size: size.transpose()?,
         seed: asked.seed.unwrap_or(1),
@@ -136,61 +136,60 @@ fn check(asked: &Asked, audience: &dyn Audience) -> anyhow::Result<Kept> {
     Ok(Box::new(check::answer(&words, &*target, audience)?))
 }
 
-/// As `iostack sim sweep`.
-fn sweep(asked: &Asked, audience: &dyn Audience) -> anyhow::Result<Kept> {
-    let table = Table::default();
-    let ready = sweep::Ready::of(&sweep::Asked {
-        device: asked.on.as_deref().unwrap_or_default(),
-        jobs: &asked.jobs,
-        sections: &asked.sections,
-        options: &asked.options,
-        set: &asked.set,
-        vary: &asked.vary,
-        targets: &table,
-    })?;
+/// Answers like `iostack sim sweep`.
+fn sweep(asked: &PythonQuestion, audience: &dyn Audience) -> anyhow::Result<KeptAnswer> {
+    let table = TargetTable::default();
+    let question = sweep::SweepQuestion {
+        device: asked.on.clone().unwrap_or_default(),
+        jobs: asked.jobs.clone(),
+        vary: asked.vary.clone(),
+        set: asked.set.clone(),
+        section: asked.sections.clone(),
+        options: asked.options.clone(),
+    };
+    let ready = sweep::PlannedSweep::new(&question, &table)?;
     Ok(Box::new(ready.run(asked.parallel.map(usize::from), audience)))
 }
 
-/// As `iostack sim what-if`.
-fn what_if(asked: &Asked, audience: &dyn Audience) -> anyhow::Result<Kept> {
-    let table = Table::default();
-    let words = what_if::Asked {
-        platform: asked.on.as_deref(),
-        jobs: &asked.jobs,
-        sections: &asked.sections,
-        options: &asked.options,
-        set: &asked.set,
-        step: &asked.step,
-        base: &asked.base,
-        named: asked.named.as_deref(),
+/// Answers like `iostack sim what-if`.
+fn what_if(asked: &PythonQuestion, audience: &dyn Audience) -> anyhow::Result<KeptAnswer> {
+    let question = what_if::WhatIfQuestion {
+        platform: asked.on.clone(),
+        jobs: asked.jobs.clone(),
+        set: asked.set.clone(),
+        step: asked.step.clone(),
+        base: asked.base.clone(),
+        named: asked.named.clone(),
+        section: asked.sections.clone(),
+        options: asked.options.clone(),
         all: false,
-        targets: &table,
     };
-    let one = what_if::answer(&words, audience)?.pop();
+    let one = what_if::answer(&question, &TargetTable::default(), audience)?.pop();
     Ok(Box::new(one.context("one chain gives one answer")?))
 }
 
-/// As `iostack ab`.
-fn ab(asked: &Asked, audience: &dyn Audience) -> anyhow::Result<Kept> {
+/// Answers like `iostack ab`.
+fn ab(asked: &PythonQuestion, audience: &dyn Audience) -> anyhow::Result<KeptAnswer> {
     let time = asked.time.as_deref().map(|typed| typed.parse().with_context(|| format!("`--time {typed}`")));
-    let table = Table::new(TargetFlags::default(), asked.destroy_data);
-    let words = ab::Asked {
-        jobs: &asked.jobs,
-        sections: &asked.sections,
+    let table = TargetTable::new(TargetFlags::default(), asked.destroy_data);
+    let [a, b] = asked.own.clone();
+    let question = ab::AbQuestion {
+        jobs: asked.jobs.clone(),
         on: asked.on.clone(),
-        options: &asked.options,
-        set: &asked.set,
-        own: [&asked.own[0], &asked.own[1]],
+        a,
+        b,
         time: time.transpose()?,
         blocks: asked.blocks,
-        difference: asked.difference.as_deref().unwrap_or("2%"),
+        difference: asked.difference.clone().unwrap_or_else(|| "2%".to_owned()),
         figure: None,
-        targets: &table,
+        section: asked.sections.clone(),
+        set: asked.set.clone(),
+        options: asked.options.clone(),
     };
-    Ok(Box::new(ab::answer(&words, audience)?.0))
+    Ok(Box::new(ab::answer(&question, &table, audience)?.0))
 }
 
-/// What the JSON of an answer begins with.
+/// First fields of the JSON of an answer.
 #[derive(Deserialize)]
 struct Label {
     #[serde(deserialize_with = "iostack_model::schema")]
@@ -200,7 +199,7 @@ struct Label {
 }
 
 /// Reads the JSON of an answer; `path` names it in errors.
-pub(crate) fn parse(text: &str, path: &str) -> anyhow::Result<Kept> {
+pub(crate) fn parse(text: &str, path: &str) -> anyhow::Result<KeptAnswer> {
     let Label { kind, .. } = read_json(text).with_context(|| {
         format!(
             "`{path}` is not an outcome of iostack; make one with `iostack run --json` or `iostack check`"
@@ -214,7 +213,7 @@ pub(crate) fn parse(text: &str, path: &str) -> anyhow::Result<Kept> {
 }
 
 /// Writes the JSON of an answer, or its page where the name ends in `.html`, to a new file.
-pub(crate) fn save(kept: &Kept, path: &Path) -> anyhow::Result<()> {
+pub(crate) fn save(kept: &KeptAnswer, path: &Path) -> anyhow::Result<()> {
     let page = path.extension().is_some_and(|end| end == "html");
     let content = if page { kept.document().html() } else { kept.json()? + "\n" };
     iostack_host::save::new_file(path, &content)
@@ -227,7 +226,7 @@ pub(crate) fn platforms() -> anyhow::Result<String> {
 
 /// The card of one, with changes.
 pub(crate) fn platform(name: &str, set: &[String]) -> anyhow::Result<String> {
-    let table = Table::default();
+    let table = TargetTable::default();
     let device = table.bare(name);
     ensure!(!device.is_empty(), "name a platform or a device; `iostack.platforms()` lists them");
     let sheet = Sheet::load(device, &changes(set, EXAMPLE)?)?;

@@ -41,7 +41,7 @@ fn ask(command: &str, asked: &str, listener: &Bound<'_, PyAny>, watches: bool) -
 #[pyfunction]
 fn parse(py: Python<'_>, text: &str, path: &str) -> PyResult<answer::Answer> {
     let kept = py.detach(|| door::parse(text, path)).map_err(attend::error)?;
-    Ok(answer::Answer::of(kept))
+    Ok(answer::Answer::new(kept))
 }
 
 /// Every platform, device and part that is built in, as JSON.

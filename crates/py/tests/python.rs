@@ -7,7 +7,7 @@ use std::process::Command;
 
 use iostack_testkit::{or_skip, tool};
 
-/// What the tests import, and the tutorial.
+/// Imports of the tests and of the tutorial.
 const NEEDED: &str = "import matplotlib, pandas, pyarrow, pytest";
 
 fn root() -> PathBuf {

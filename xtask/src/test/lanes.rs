@@ -12,9 +12,7 @@ use super::tally::Tally;
 
 /// Their figures are of time, or of what the machine does beside: a neighbour spoils them.
 const ALONE: &[&str] = &[
-    "iostack fio",
-    "iostack fio_same",
-    "iostack verdicts",
+    "iostack alone",
     "iostack-attribute layers",
     "iostack-attribute layers_matrix",
     "iostack-attribute stages",

@@ -15,20 +15,19 @@ use crate::written::{self, Format};
 /// The live view is redrawn this often.
 const REDRAW_EVERY: Duration = Duration::from_millis(500);
 
-/// Without `--runtime` something that runs already is looked at for so long.
+/// Time to look at a running program without `--runtime`.
 const RUNTIME: Nanos = Nanos::secs(10);
 
-/// How a picture of either kind is drawn.
+/// Forms of a picture of stages or of layers.
 pub(crate) struct Pictures<T> {
-    /// The whole.
+    /// Document of the whole picture.
     pub(crate) told: fn(&T) -> Document,
     /// A block that is redrawn in place.
     pub(crate) live: fn(&T) -> String,
-    /// Every figure.
     pub(crate) json: fn(&T) -> serde_json::Result<String>,
 }
 
-/// How long to look at what runs already: the job's `--runtime`. Other options of a job say nothing there.
+/// Time to look at a running program: `--runtime`. Other options of a job are refused.
 pub(crate) fn runtime(args: &RunArgs, what: &str) -> anyhow::Result<Nanos> {
     anyhow::ensure!(
         args.jobs.is_empty() && args.on.is_none(),
@@ -94,7 +93,6 @@ pub(crate) fn print<T>(
     answer.and(page)
 }
 
-/// What may be measured here.
 pub(crate) fn ladder() -> Ladder {
     iostack_attribute::ladder::probe()
 }

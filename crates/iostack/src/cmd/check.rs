@@ -1,18 +1,16 @@
 //! `iostack check [TARGET]`: the main job.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use iostack::targets::{Table, TargetFlags};
 use iostack_host::save;
-use iostack_lab::targets::LabFlags;
+use iostack_model::Bytes;
 use iostack_model::answers::Check;
-use iostack_model::{Bytes, Effort};
 use iostack_report::Told;
-use iostack_study::check::{self, Asked, DataSheet};
+use iostack_study::check::{self, CheckQuestion, DataSheet};
 use iostack_target::Audience as _;
 
+use crate::cmd::studied::{StudyTarget, effort};
 use crate::exit::Ended;
 use crate::talk::{self, Talk};
 use crate::written::{FormArgs, Format};
@@ -20,10 +18,6 @@ use crate::written::{FormArgs, Format};
 /// Arguments of `iostack check`.
 #[derive(clap::Args)]
 pub(crate) struct CheckArgs {
-    /// A directory (a scratch file is made in it), a file or a block device
-    /// (both only read), sim:PLATFORM, or lab:DEVICE.
-    #[arg(default_value = ".")]
-    target: OsString,
     /// At most 20 s.
     #[arg(long, conflicts_with = "full")]
     quick: bool,
@@ -36,12 +30,8 @@ pub(crate) struct CheckArgs {
     /// Reproduces offsets and content.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Change a number of the simulated platform, such as
-    /// `platform.cores=4`, or an option of the lab's driver; may be repeated.
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
     #[command(flatten)]
-    lab: LabFlags,
+    on: StudyTarget,
     /// Compare with a data sheet: a device of `iostack sim list`, or
     /// `read_iops=500k,write_bandwidth=3GB/s,read_latency=80us`.
     #[arg(long, value_name = "SHEET|FIGURES")]
@@ -62,31 +52,26 @@ pub(crate) struct CheckArgs {
     quiet: bool,
 }
 
-impl CheckArgs {
-    fn effort(&self) -> Effort {
-        match (self.quick, self.full) {
-            (true, _) => Effort::Quick,
-            (_, true) => Effort::Full,
-            _ => Effort::Default,
-        }
-    }
-}
-
 /// Checks and prints. Exit 1 when I/Os failed, 0 otherwise.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
     args.forms.refuse_fio("check")?;
     save::refuse(args.forms.files())?;
     let directory = if args.no_files { None } else { Some(directory(args)?) };
-    let table = Table::new(TargetFlags::of(&args.set, &args.lab), args.destroy_data);
+    let table = args.on.table(args.destroy_data);
     let sheet = args.against.as_deref().map(|typed| DataSheet::read(typed, &table)).transpose()?;
-    let target = table.target(Some(&args.target))?;
-    let asked = Asked { effort: args.effort(), size: args.size, seed: args.seed, against: sheet.as_ref() };
+    let target = table.target(Some(&args.on.target))?;
+    let asked = CheckQuestion {
+        effort: effort(args.quick, args.full),
+        size: args.size,
+        seed: args.seed,
+        against: sheet.as_ref(),
+    };
     let check = check::answer(&asked, &*target, &talk)?;
     talk.clear();
     let json = check.json().context("an outcome is plain data")?;
     let one: [(String, &dyn Told); 1] = [("check".to_owned(), &check)];
-    talk::data(&args.forms.chosen().of(&one)?);
+    talk::data(&args.forms.chosen().write(&one)?);
     let tables = args.forms.tables(&one, &talk);
     if let Some(directory) = directory {
         let (html, data) = write_files(&directory, &check, &json)?;

@@ -61,9 +61,7 @@ pub(crate) struct Named {
 /// A job that both files have.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Compared {
-    /// Its name.
     job: String,
-    /// From the first file to the second.
     comparison: Comparison,
 }
 

@@ -75,7 +75,7 @@ pub(crate) struct CostArgs {
     functions: usize,
 }
 
-/// What `--json` prints.
+/// Answer that `--json` prints.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Counted {
     #[serde(flatten)]

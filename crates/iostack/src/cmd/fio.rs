@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::ensure;
-use iostack::targets::{Table, TargetFlags};
+use iostack::targets::{TargetFlags, TargetTable};
 use iostack_host::Growing;
 use iostack_host::save::{self, Output, Taken};
 use iostack_model::{Job, OutcomeFile};
@@ -20,7 +20,7 @@ use iostack_workload::gather;
 use iostack_workload::{Dialect, FioAsked, FioFormat, FioInstead, ParseContext};
 
 use crate::cmd::options;
-use crate::cmd::run::{Ran, log_outputs};
+use crate::cmd::run::{FinishedRun, log_outputs};
 use crate::exit::{self, Ended};
 use crate::talk::{Talk, data, paragraph};
 use crate::written;
@@ -33,8 +33,8 @@ pub(crate) struct FioArgs {
     words: Vec<String>,
 }
 
-/// What was done, told or not.
-type Told = anyhow::Result<Ended>;
+/// Result of a command that ran; it may be that its answer could not be written.
+type FioEnd = anyhow::Result<Ended>;
 
 /// Exit status of a run that a signal ended early, as of fio.
 const INTERRUPTED: u8 = 128;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &FioArgs) -> ExitCode {
     }
 }
 
-/// Which command was meant, where an option of fio's was typed at another.
+/// Advice to use `iostack fio`, when an option of fio's was typed at another command.
 pub(crate) fn meant(error: &clap::Error) -> Option<String> {
     use clap::error::{ContextKind, ContextValue};
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
@@ -70,7 +70,7 @@ pub(crate) fn meant(error: &clap::Error) -> Option<String> {
 }
 
 /// An error: it was refused, or failed.
-fn asked(words: &[String]) -> anyhow::Result<Told> {
+fn asked(words: &[String]) -> anyhow::Result<FioEnd> {
     let context = ParseContext {
         env: &|name| std::env::var(name).ok(),
         include: &|path| std::fs::read(path).map(|bytes| iostack_workload::fio_text(&bytes)),
@@ -108,7 +108,7 @@ fn say(text: &str) -> Ended {
     Ended::Done
 }
 
-fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
+fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<FioEnd> {
     // From now on it ends nothing.
     iostack_host::signals::ask_flag();
     // Scripts take a word on stderr for a failure.
@@ -140,9 +140,9 @@ fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
     for job in jobs.iter_mut().filter(|job| job.files.is_empty() && job.directory.is_none()) {
         job.directory = Some(".".into());
     }
-    let table = Table::new(TargetFlags::default(), asked.destroy_data);
+    let table = TargetTable::new(TargetFlags::default(), asked.destroy_data);
     let target = table.target(asked.on.as_ref().map(AsRef::as_ref))?;
-    let ran = Ran::of(jobs, target, asked.destroy_data, wanted, &talk)?;
+    let ran = FinishedRun::of_jobs(jobs, target, asked.destroy_data, wanted, &talk)?;
     let told = begun.load(Ordering::Relaxed);
     let text = report(&ran.file, asked, !told);
     let answer = match (growing.filter(|_| told), &asked.output) {

@@ -1,45 +1,24 @@
 //! `iostack iolat [TARGET]`: the tool of 2008, for today.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
-use iostack::targets::{Table, TargetFlags};
 use iostack_host::save::Output;
-use iostack_lab::targets::LabFlags;
-use iostack_model::{Bytes, Nanos};
 use iostack_report::Told as _;
-use iostack_study::iolat::{self, Asked};
+use iostack_study::iolat::{self, IolatQuestion};
 use iostack_target::Audience as _;
 
+use crate::cmd::studied::StudyTarget;
 use crate::exit::Ended;
 use crate::written::{self, AnswerArgs};
 
 /// Arguments of `iostack iolat`.
 #[derive(clap::Args)]
 pub(crate) struct IolatArgs {
-    /// A directory (a scratch file is made in it), a file or a block device
-    /// (both only read), sim:PLATFORM, or lab:DEVICE.
-    #[arg(default_value = ".")]
-    target: OsString,
-    /// Time of each test, in all its rounds.
-    #[arg(long, default_value = "2500ms", value_name = "TIME")]
-    runtime: Nanos,
-    /// Leave out the tests through the page cache.
-    #[arg(long)]
-    direct_only: bool,
-    /// Size of the scratch file, or of the region to use.
-    #[arg(long)]
-    size: Option<Bytes>,
-    /// Reproduces offsets and content.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Change a number of the simulated platform, such as
-    /// `platform.cores=4`, or an option of the lab's driver; may be repeated.
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
     #[command(flatten)]
-    lab: LabFlags,
+    question: IolatQuestion,
+    #[command(flatten)]
+    on: StudyTarget,
     /// Allow writing over a file or device that exists: ITS DATA IS LOST.
     #[arg(long)]
     destroy_data: bool,
@@ -62,19 +41,8 @@ pub(crate) struct IolatArgs {
 pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
     args.answer.refuse("iolat", Output::new("--save-reference", args.save_reference.as_ref()))?;
     let talk = args.answer.talk();
-    let table = Table::new(TargetFlags::of(&args.set, &args.lab), args.destroy_data);
-    let target = table.target(Some(&args.target))?;
-    let iolat = iolat::answer(
-        &Asked {
-            runtime: args.runtime,
-            direct_only: args.direct_only,
-            size: args.size,
-            seed: args.seed,
-            against: args.against.as_deref(),
-        },
-        &*target,
-        &talk,
-    )?;
+    let target = args.on.table(args.destroy_data).target(Some(&args.on.target))?;
+    let iolat = iolat::answer(&args.question, args.against.as_deref(), &*target, &talk)?;
     talk.clear();
     let answer = args.answer.tell(&iolat, &talk);
     let reference = args.save_reference.as_ref().map_or(Ok(()), |path| {

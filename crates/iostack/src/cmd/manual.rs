@@ -58,10 +58,10 @@ pub(crate) fn run(args: &ManualArgs) -> anyhow::Result<Ended> {
 }
 
 /// Path below `share`, and content.
-type File = (PathBuf, Vec<u8>);
+type SharedFile = (PathBuf, Vec<u8>);
 
-/// Where each shell looks, and what it reads.
-fn completions() -> Vec<File> {
+/// Completions at the paths where each shell looks.
+fn completions() -> Vec<SharedFile> {
     vec![
         completion("bash-completion/completions/iostack", Bash),
         completion("zsh/site-functions/_iostack", Zsh),
@@ -69,14 +69,14 @@ fn completions() -> Vec<File> {
     ]
 }
 
-fn completion(path: &str, shell: impl clap_complete::Generator) -> File {
+fn completion(path: &str, shell: impl clap_complete::Generator) -> SharedFile {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "iostack", &mut text);
     (path.into(), text)
 }
 
 /// The page of a command, and those of the commands below it: `iostack-sim-list.1`.
-fn pages(command: &clap::Command, files: &mut Vec<File>) -> anyhow::Result<()> {
+fn pages(command: &clap::Command, files: &mut Vec<SharedFile>) -> anyhow::Result<()> {
     let page = Man::new(command.clone());
     let mut text = Vec::new();
     page.render(&mut text).context("cannot make a man page")?;
@@ -87,7 +87,7 @@ fn pages(command: &clap::Command, files: &mut Vec<File>) -> anyhow::Result<()> {
     command.get_subcommands().try_for_each(|below| pages(below, files))
 }
 
-/// What `iostack fio` takes, which is in tables of its own: switches, and options of jobs.
+/// Switches and job options of `iostack fio`, which are in tables of their own.
 fn fio_options() -> String {
     let mut text = ".SH SWITCHES\n".to_owned();
     for (name, takes_value, meaning) in iostack_workload::fio_command_options() {

@@ -22,3 +22,4 @@ pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod sim;
 pub(crate) mod stages;
+pub(crate) mod studied;

@@ -54,7 +54,7 @@ pub(crate) fn of_fio(name: &str) -> anyhow::Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// What becomes of an option, in words.
+/// Meaning of an option, or why it has no effect or is refused.
 pub(crate) fn meaning(option: &OptionDoc) -> String {
     match option.status {
         Status::Supported => option.meaning.to_owned(),

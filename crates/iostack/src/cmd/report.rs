@@ -42,7 +42,7 @@ impl ReportArgs {
     }
 }
 
-/// Renders.
+/// Shows stored answers again.
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Ended> {
     let html = Output::new("--html", args.html.as_ref());
     let output = Output::new("--output", args.output.as_ref());
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Ended> {
     let told = if args.is_page_alone() {
         Ok(())
     } else {
-        written::answer(args.output.as_ref(), &args.format().of(&answers)?)
+        written::answer(args.output.as_ref(), &args.format().write(&answers)?)
     };
     let tables = args.forms.tables(&answers, &talk);
     let page = args.html.as_ref().map_or(Ok(()), |path| {

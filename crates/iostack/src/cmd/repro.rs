@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
-use iostack::targets::Table;
+use iostack::targets::TargetTable;
 use iostack_host::save::{self, Output, Taken};
 use iostack_model::answers::{Repro, labelled};
 use iostack_validation::{Experiment, ReproRequest, ReproRun};
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ReproArgs) -> anyhow::Result<Ended> {
         ensure!(path.is_dir(), "`{}` is no directory; make it first", path.display());
         save::refuse_unwritable(&path.join("figure.svg"))?;
     }
-    let table = Table::default();
+    let table = TargetTable::default();
     let asked = ReproRequest {
         names: &args.experiments,
         lab: args.lab,

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use iostack::ends;
-use iostack::targets::{Table, TargetFlags};
+use iostack::targets::{TargetFlags, TargetTable};
 use iostack_attribute::classify::Rules;
 use iostack_host::save::{self, Output, Taken};
 use iostack_model::{Job, OutcomeFile};
@@ -55,7 +55,6 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// What is to be looked at while it runs.
     pub(crate) fn wanted(&self) -> Wanted {
         Wanted { stages: self.stages, layers: self.layers, sample_rate: self.sample_rate, status: None }
     }
@@ -79,7 +78,7 @@ pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>
         job.split_latency |= args.answer.is_fio();
     }
     save::refuse(outputs(args).chain(log_outputs(&fio::log_names(&jobs), args.destroy_data)))?;
-    let table = Table::new(args.target.clone(), args.destroy_data).with_rules(rules);
+    let table = TargetTable::new(args.target.clone(), args.destroy_data).with_rules(rules);
     let target = table.target(args.on.as_deref())?;
     // What a file says is meant as it says it.
     for job in jobs.iter_mut().filter(|_| args.jobs.is_empty()) {
@@ -87,11 +86,11 @@ pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>
             talk.say_once_begun(line);
         }
     }
-    let ran = Ran::of(jobs, target, args.destroy_data, wanted, &talk)?;
+    let ran = FinishedRun::of_jobs(jobs, target, args.destroy_data, wanted, &talk)?;
     ran.end(args.answer.tell_but_page(&ran.file, &talk), args.answer.html.as_ref(), &talk)
 }
 
-/// What goes to files, but for logs.
+/// Output files except logs.
 pub(crate) fn outputs(args: &RunArgs) -> impl Iterator<Item = Output<'_>> {
     let timeline = Output::new("--timeline", args.target.sim.timeline.as_ref());
     args.answer.files().chain(timeline)
@@ -106,26 +105,26 @@ pub(crate) fn log_outputs<'a>(
     names.iter().map(move |(option, path)| Output { option, path, taken })
 }
 
-/// What came of a run, and what was asked: logs belong to jobs that an outcome holds together.
-pub(crate) struct Ran {
+/// Outcomes of a run with its jobs, which the logs need.
+pub(crate) struct FinishedRun {
     target: AnyTarget,
     pub(crate) file: OutcomeFile,
     jobs: Vec<Job>,
     destroy_data: bool,
 }
 
-impl Ran {
+impl FinishedRun {
     /// Runs all jobs, looked at as `wanted`.
-    pub(crate) fn of(
+    pub(crate) fn of_jobs(
         jobs: Vec<Job>,
         target: AnyTarget,
         destroy_data: bool,
         wanted: Wanted,
         talk: &Talk,
-    ) -> anyhow::Result<Ran> {
+    ) -> anyhow::Result<FinishedRun> {
         let file = target.run(&jobs, wanted, talk)?;
         talk.clear();
-        Ok(Ran { target, file, jobs, destroy_data })
+        Ok(FinishedRun { target, file, jobs, destroy_data })
     }
 
     /// Writes what belongs beside the outcomes.
@@ -154,7 +153,7 @@ impl Ran {
 }
 
 /// fio-style logs, where jobs ask for them.
-fn write_logs(ran: &Ran, talk: &Talk) -> anyhow::Result<()> {
+fn write_logs(ran: &FinishedRun, talk: &Talk) -> anyhow::Result<()> {
     for (path, content) in fio::logs(&ran.jobs, &ran.file.outcomes) {
         if ran.destroy_data {
             save::replace(&path, &content)?;

@@ -6,9 +6,11 @@ use iostack_model::answers::{
     Sweep, WhatIf,
 };
 use iostack_model::{Ladder, Layers, OutcomeFile, SCHEMA, Stages};
+use iostack_report::Told;
 use iostack_stats::AbReport;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::cmd::compare::Compared;
@@ -16,6 +18,7 @@ use crate::cmd::cost::Counted;
 use crate::cmd::lab::test::Tried;
 use crate::cmd::sim::{check::Checked, list::Listed};
 use crate::exit::Ended;
+use crate::stored::Stored;
 use crate::talk::data;
 
 /// Arguments of `iostack schema`.
@@ -27,42 +30,54 @@ pub(crate) struct SchemaArgs {
     command: Vec<String>,
 }
 
-/// A command, and what makes the schema of its JSON.
-type Row = (&'static str, fn() -> Schema);
+/// A kind of answers.
+pub(crate) struct AnswerKind {
+    /// Command that prints it.
+    pub(crate) name: &'static str,
+    schema: fn() -> Schema,
+    /// Reads it for `iostack report`, which does not show every kind.
+    pub(crate) told: Option<ToldAgain>,
+}
 
-/// What `--json` of each command prints.
-const SCHEMAS: &[Row] = &[
-    ("run", of::<OutcomeFile>),
-    ("check", of::<Check>),
-    ("iolat", of::<Iolat>),
-    ("merge", of::<MergeReport>),
-    ("ab", of::<AbReport>),
-    ("history", of::<History>),
-    ("serve", of::<Served>),
-    ("sim sweep", of::<Sweep>),
-    ("sim what-if", of::<WhatIf>),
-    ("sim what-if --all", each::<WhatIf>),
-    ("sim show", of::<DevicePicture>),
-    ("sim check", of::<Checked>),
-    ("sim list", of::<Listed>),
-    ("repro", of::<Repro>),
-    ("lab cost", each::<IoCost>),
-    ("lab cost --diff", of::<CostDiff>),
-    ("lab test", each::<Tried>),
-    ("stages --pid", of::<Stages>),
-    ("layers --pid", of::<Layers>),
-    ("compare", each::<Compared>),
-    ("cost", of::<Counted>),
-    ("doctor", of::<Ladder>),
+type ToldAgain = fn(&Stored) -> anyhow::Result<Box<dyn Told>>;
+
+/// Answers of all commands.
+pub(crate) const KINDS: &[AnswerKind] = &[
+    shown::<OutcomeFile>(),
+    shown::<Check>(),
+    shown::<Iolat>(),
+    shown::<MergeReport>(),
+    shown::<AbReport>(),
+    shown::<History>(),
+    shown::<Served>(),
+    shown::<Sweep>(),
+    shown::<WhatIf>(),
+    AnswerKind { name: "sim what-if --all", schema: each::<WhatIf>, told: None },
+    shown::<DevicePicture>(),
+    printed::<Checked>(),
+    printed::<Listed>(),
+    shown::<Repro>(),
+    AnswerKind { schema: each::<IoCost>, ..shown::<IoCost>() },
+    shown::<CostDiff>(),
+    AnswerKind { schema: each::<Tried>, ..printed::<Tried>() },
+    shown::<Stages>(),
+    shown::<Layers>(),
+    AnswerKind { schema: each::<Compared>, ..printed::<Compared>() },
+    printed::<Counted>(),
+    shown::<Ladder>(),
 ];
+
+const fn printed<A: Answer + JsonSchema>() -> AnswerKind {
+    AnswerKind { name: A::KIND, schema: root::<Labelled<'_, A>>, told: None }
+}
+
+const fn shown<A: Answer + JsonSchema + DeserializeOwned + Told + 'static>() -> AnswerKind {
+    AnswerKind { told: Some(|stored| Ok(Box::new(stored.parse::<A>()?))), ..printed::<A>() }
+}
 
 /// Commands that print what another prints.
 const LIKE: &[(&str, &str)] =
     &[("stages", "run"), ("layers", "run"), ("lab bench", "lab cost"), ("stages --device", "stages --pid")];
-
-fn of<A: Answer + JsonSchema>() -> Schema {
-    root::<Labelled<'_, A>>()
-}
 
 /// Several answers in one document.
 fn each<A: Answer + JsonSchema>() -> Schema {
@@ -75,24 +90,24 @@ fn root<Printed: JsonSchema>() -> Schema {
 
 /// There are answers of this kind.
 pub(crate) fn describes(kind: &str) -> bool {
-    SCHEMAS.iter().any(|(name, _)| *name == kind)
+    KINDS.iter().any(|known| known.name == kind)
 }
 
 /// Prints one, or the names of all.
 pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<Ended> {
     if args.command.is_empty() {
-        let names: Vec<&str> = SCHEMAS.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
         data(&format!("{}\n\nnext: iostack schema run\n", names.join("\n")));
         return Ok(Ended::Done);
     }
     let typed = args.command.join(" ");
     let name = LIKE.iter().find(|(like, _)| *like == typed).map_or(typed.as_str(), |(_, name)| name);
-    let found = SCHEMAS.iter().find(|(known, _)| *known == name);
+    let found = KINDS.iter().find(|kind| kind.name == name);
     ensure!(
         found.is_some(),
         "no command `{typed}` prints JSON of iostack's; `iostack schema` lists those that do"
     );
-    let mut schema = found.map(|(_, made)| made()).unwrap_or_default();
+    let mut schema = found.map(|kind| (kind.schema)()).unwrap_or_default();
     schema.insert("$id".to_owned(), json!(format!("urn:iostack:{}:{SCHEMA}", name.replace(' ', "-"))));
     data(&(serde_json::to_string_pretty(&schema).context("a schema is plain data")? + "\n"));
     Ok(Ended::Done)

@@ -25,7 +25,6 @@ const REDRAW_EVERY: Duration = Duration::from_secs(1);
 /// Looked at this often whether it should end.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// By which route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum As {
     /// The best that this machine has.
@@ -145,7 +144,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Ended> {
     Ok(ended)
 }
 
-/// Until the time is up, the command has ended, or somebody wants it to.
+/// Serves until the time is up, the command has ended, or a signal came.
 fn attend(args: &ServeArgs, door: &mut Door, talk: &Talk) -> anyhow::Result<Ended> {
     welcome(args, door, talk);
     let mut child = Running(start(args, &door.path)?);

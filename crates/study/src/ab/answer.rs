@@ -6,11 +6,11 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, bail, ensure};
 use iostack_model::{Machine, Nanos, SCHEMA};
 use iostack_stats::{AB_BLOCKS_LEAST, AbArm, AbBlock, AbDesign, AbReport};
-use iostack_target::{AnyTarget, Audience, EXAMPLE, RunClock, Targets, changes};
+use iostack_target::{AnyTarget, Audience, RunClock, Targets};
 
 use super::figures::{self, Primary};
-use super::ready::{self, Ready, since};
-use super::sides::{self, Side, Typed};
+use super::ready::{self, ReadySide, since};
+use super::sides::{self, Side};
 use super::turns::{self, End, Turns};
 
 /// Time of a run when none is asked for.
@@ -22,33 +22,47 @@ const TIME: Nanos = Nanos::secs(120);
 /// Blocks in virtual time, where no promise is to be kept.
 const BLOCKS: u32 = 24;
 
-/// What is asked.
-pub struct Asked<'a> {
-    /// Job files: one for both sides, or one for A and one for B. None: one job from `options`.
-    pub jobs: &'a [PathBuf],
-    /// Only these sections of them; none: all.
-    pub sections: &'a [String],
-    /// What answers, as it was typed.
+/// Question of `iostack ab`; its docs are the help of its flags.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct AbQuestion {
+    /// Job files: one for both sides, or one for A and one for B. None: one
+    /// job from flags.
+    pub jobs: Vec<PathBuf>,
+    /// What answers: a file, a directory, a block device or sim:DEVICE.
+    #[arg(long, value_name = "TARGET")]
     pub on: Option<String>,
-    /// Options of the jobs of both sides.
-    pub options: &'a [(String, String)],
-    /// Changes of the simulated device of both sides, each `KEY=VALUE`.
-    pub set: &'a [String],
-    /// What A has of its own, and B.
-    pub own: [&'a [String]; 2],
-    /// Time in all, where it was given.
+    /// What A has of its own: an option of the job, on=TARGET,
+    /// scheduler=NAME (of the device below), or a number of a simulated
+    /// device; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub a: Vec<String>,
+    /// What B has of its own, likewise.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub b: Vec<String>,
+    /// Stop at this time at the latest [2m].
+    #[arg(long, value_name = "TIME", conflicts_with = "blocks")]
     pub time: Option<Nanos>,
-    /// Blocks at most, where they were given.
+    /// Stop after so many blocks of four runs at the latest [simulated: 24].
+    #[arg(long, value_name = "COUNT")]
     pub blocks: Option<u32>,
-    /// The difference that matters, as it was typed.
-    pub difference: &'a str,
-    /// The figure that gives the answer, where it was given.
+    /// The difference that matters: a smaller one need not be told from none.
+    #[arg(long, value_name = "PERCENT", default_value = "2%")]
+    pub difference: String,
+    /// The figure that gives the answer [what the jobs leave free].
+    #[arg(long, value_enum, value_name = "FIGURE")]
     pub figure: Option<Primary>,
-    /// What can be named.
-    pub targets: &'a dyn Targets,
+    /// Run only this section of the job files; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub section: Vec<String>,
+    /// Change a number of the simulated device of both sides; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Options of the jobs of both sides, which are flags of their own.
+    #[arg(skip)]
+    pub options: Vec<(String, String)>,
 }
 
-impl Asked<'_> {
+impl AbQuestion {
     fn flag(&self, name: &str) -> Option<&str> {
         self.options.iter().find(|(option, _)| option == name).map(|(_, value)| value.as_str())
     }
@@ -97,23 +111,15 @@ fn percent(typed: &str) -> anyhow::Result<f64> {
 }
 
 /// Runs the turns; and whether I/Os failed.
-pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<(AbReport, bool)> {
+pub fn answer(
+    asked: &AbQuestion,
+    targets: &dyn Targets,
+    talk: &dyn Audience,
+) -> anyhow::Result<(AbReport, bool)> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (targets, machine) = (asked.targets, asked.targets.machine());
+    let machine = targets.machine();
     let run = asked.run()?;
-    let mut sides = sides::sides(
-        &Typed {
-            files: asked.jobs.to_vec(),
-            sections: asked.sections.to_vec(),
-            on: asked.on.clone(),
-            options: asked.options.to_vec(),
-            changes: changes(asked.set, EXAMPLE)?,
-            own: asked.own.map(<[String]>::to_vec),
-            cpus: machine.cpu.cores_online,
-        },
-        run,
-        targets,
-    )?;
+    let mut sides = sides::sides(asked, machine.cpu.cores_online, run, targets)?;
     let open = |side: &Side| targets.open(side.on.as_deref(), &side.changes);
     let (a, b) = (open(&sides[0])?, open(&sides[1])?);
     let said = if asked.jobs.is_empty() { sized(&mut sides, [&a, &b], targets)? } else { None };
@@ -168,7 +174,7 @@ fn sized(
     Ok(said)
 }
 
-fn arm(side: &Side, ready: &Ready<'_>) -> AbArm {
+fn arm(side: &Side, ready: &ReadySide<'_>) -> AbArm {
     AbArm {
         name: side.name.clone(),
         target: ready.name(),
@@ -178,7 +184,13 @@ fn arm(side: &Side, ready: &Ready<'_>) -> AbArm {
     }
 }
 
-fn design(asked: &Asked<'_>, sides: &[Side; 2], end: End, run: Nanos, seed: u64) -> anyhow::Result<AbDesign> {
+fn design(
+    asked: &AbQuestion,
+    sides: &[Side; 2],
+    end: End,
+    run: Nanos,
+    seed: u64,
+) -> anyhow::Result<AbDesign> {
     let primary = asked.figure.unwrap_or_else(|| figures::primary(sides));
     let ramp = sides.iter().flat_map(|side| &side.jobs).map(|job| job.ramp + job.start_delay).max();
     let (time, blocks) = match end {
@@ -193,7 +205,7 @@ fn design(asked: &Asked<'_>, sides: &[Side; 2], end: End, run: Nanos, seed: u64)
         time,
         blocks: blocks.max(AB_BLOCKS_LEAST),
         looks: Vec::new(),
-        difference_percent: percent(asked.difference)?,
+        difference_percent: percent(&asked.difference)?,
         figures: figures::figures(primary),
     })
 }
@@ -209,7 +221,7 @@ fn about(design: &AbDesign, end: End) -> String {
     )
 }
 
-/// What to know when reading it.
+/// Remarks for whoever reads it.
 fn notes(sides: &[Side; 2], blocks: &[AbBlock], design: &AbDesign) -> Vec<String> {
     let mut notes = Vec::new();
     if sides::are_alike(sides) {

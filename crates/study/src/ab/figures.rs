@@ -92,7 +92,7 @@ fn cpu(outcomes: &[Outcome]) -> Option<f64> {
     (ios > 0).then(|| spent as f64 / ios as f64)
 }
 
-/// What the jobs leave free: latency where their rates are given, bytes where their blocks differ.
+/// Figure that the jobs leave free: latency where their rates are given, bytes where their blocks differ.
 pub(crate) fn primary(sides: &[Side; 2]) -> Primary {
     let paced = |side: &Side| !side.jobs.is_empty() && side.jobs.iter().all(|job| job.rate.is_some());
     let blocks =

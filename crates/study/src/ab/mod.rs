@@ -14,6 +14,6 @@ pub(crate) mod ready;
 pub(crate) mod sides;
 pub(crate) mod turns;
 
-pub use answer::{Asked, answer};
+pub use answer::{AbQuestion, answer};
 pub use figures::Primary;
 pub use turns::is_worse;

@@ -8,7 +8,7 @@ use iostack_target::{AnyTarget, Audience, Prepared, RunClock, Wanted};
 use super::sides::Side;
 
 /// A side that can be run.
-pub(crate) struct Ready<'a> {
+pub(crate) struct ReadySide<'a> {
     prepared: Box<dyn Prepared + 'a>,
     clock: RunClock,
 }
@@ -18,12 +18,11 @@ pub(crate) fn ready<'a>(
     side: &Side,
     target: &'a AnyTarget,
     talk: &dyn Audience,
-) -> anyhow::Result<Ready<'a>> {
-    Ok(Ready { prepared: target.prepare(&side.jobs, talk)?, clock: target.describe().clock })
+) -> anyhow::Result<ReadySide<'a>> {
+    Ok(ReadySide { prepared: target.prepare(&side.jobs, talk)?, clock: target.describe().clock })
 }
 
-impl Ready<'_> {
-    /// What answers.
+impl ReadySide<'_> {
     pub(crate) fn name(&self) -> TargetName {
         self.prepared.name()
     }
@@ -50,7 +49,6 @@ impl Ready<'_> {
     }
 }
 
-/// Nanoseconds since.
 pub(crate) fn since(started: std::time::Instant) -> Nanos {
     Nanos(started.elapsed().as_nanos() as u64)
 }

@@ -7,33 +7,17 @@ use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
 use iostack_model::{Job, LogRequest, Nanos, VerifyMode};
-use iostack_target::Targets;
+use iostack_target::{EXAMPLE, Targets, changes};
 use iostack_workload::gather;
 
+use super::answer::AbQuestion;
 use crate::sweep::axis::is_parameter;
 use crate::sweep::plan::in_order;
-
-/// What was typed for both.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Typed {
-    /// One file for both, or one for each; none: the default job.
-    pub(crate) files: Vec<PathBuf>,
-    pub(crate) sections: Vec<String>,
-    pub(crate) on: Option<String>,
-    /// Options of the jobs, as flags.
-    pub(crate) options: Vec<(String, String)>,
-    /// Numbers of the simulated device.
-    pub(crate) changes: Vec<(String, String)>,
-    /// `KEY=VALUE` of each side.
-    pub(crate) own: [Vec<String>; 2],
-    /// For `$ncpus` in job files.
-    pub(crate) cpus: u32,
-}
 
 /// One side, before anything is looked up in the world.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Side {
-    /// What sets it apart, as typed.
+    /// Changes that set it apart, as typed.
     pub(crate) name: String,
     pub(crate) jobs: Vec<Job>,
     pub(crate) on: Option<String>,
@@ -43,27 +27,37 @@ pub(crate) struct Side {
 /// Options that say how long and with which draws: both sides must have them alike.
 const SHARED: [&str; 3] = ["runtime", "seed", "time_based"];
 
-/// The two sides, whose runs take `run`.
-pub(crate) fn sides(typed: &Typed, run: Nanos, targets: &dyn Targets) -> anyhow::Result<[Side; 2]> {
+/// The two sides, whose runs take `run`; `cpus` is what `$ncpus` means in job files.
+pub(crate) fn sides(
+    asked: &AbQuestion,
+    cpus: u32,
+    run: Nanos,
+    targets: &dyn Targets,
+) -> anyhow::Result<[Side; 2]> {
     ensure!(
-        typed.files.len() <= 2,
+        asked.jobs.len() <= 2,
         "{} job files were named; name one for both sides, or one for A and one for B",
-        typed.files.len()
+        asked.jobs.len()
     );
-    let sides = [side(typed, 0, run, targets)?, side(typed, 1, run, targets)?];
+    let sides = [side(asked, 0, (cpus, run), targets)?, side(asked, 1, (cpus, run), targets)?];
     let [a, b] = sides.each_ref().map(|side| targets.kind(side.on.as_deref().unwrap_or_default()).name);
     ensure!(a == b, "A is {a} and B is {b}: their figures are not compared; name two targets of one kind");
     Ok(sides)
 }
 
-fn side(typed: &Typed, number: usize, run: Nanos, targets: &dyn Targets) -> anyhow::Result<Side> {
-    let flag = ["--a", "--b"][number];
-    let mut side =
-        Side { name: String::new(), jobs: Vec::new(), on: typed.on.clone(), changes: typed.changes.clone() };
+fn side(
+    asked: &AbQuestion,
+    number: usize,
+    (cpus, run): (u32, Nanos),
+    targets: &dyn Targets,
+) -> anyhow::Result<Side> {
+    let (flag, own) = [("--a", &asked.a), ("--b", &asked.b)][number];
+    let changes = changes(&asked.set, EXAMPLE)?;
+    let mut side = Side { name: String::new(), jobs: Vec::new(), on: asked.on.clone(), changes };
     let mut scheduler = None;
     let mut options: Vec<(String, String)> =
-        typed.options.iter().filter(|(name, _)| !SHARED.contains(&name.as_str())).cloned().collect();
-    for text in &typed.own[number] {
+        asked.options.iter().filter(|(name, _)| !SHARED.contains(&name.as_str())).cloned().collect();
+    for text in own {
         let (key, value) = setting(flag, text)?;
         match key.as_str() {
             "on" => side.on = Some(value),
@@ -73,16 +67,16 @@ fn side(typed: &Typed, number: usize, run: Nanos, targets: &dyn Targets) -> anyh
         }
     }
     in_order(&mut options);
-    let file = typed.files.get(number).or(typed.files.first());
+    let file = asked.jobs.get(number).or(asked.jobs.first());
     let files: Vec<PathBuf> = file.cloned().into_iter().collect();
-    side.jobs = gather::gather(&files, &typed.sections, &options, false, typed.cpus)?.jobs;
+    side.jobs = gather::gather(&files, &asked.section, &options, false, cpus)?.jobs;
     one_load(&side.jobs)?;
     side.jobs.iter_mut().for_each(|job| shorten(job, run));
     check_target(&side, scheduler.as_deref(), targets)?;
     if scheduler.is_some() {
         side.jobs.iter_mut().for_each(|job| job.host.scheduler.clone_from(&scheduler));
     }
-    side.name = name(&side, file.filter(|_| typed.files.len() == 2), &typed.own[number]);
+    side.name = name(&side, file.filter(|_| asked.jobs.len() == 2), own);
     Ok(side)
 }
 
@@ -151,7 +145,7 @@ fn check_target(side: &Side, scheduler: Option<&str>, targets: &dyn Targets) -> 
     Ok(())
 }
 
-/// What was typed for this side alone; without that, what it is.
+/// Words typed for this side alone, or else its target.
 fn name(side: &Side, file: Option<&PathBuf>, own: &[String]) -> String {
     let file = file.map(|path| path.display().to_string());
     let words: Vec<String> = file.into_iter().chain(own.iter().cloned()).collect();
@@ -181,7 +175,6 @@ mod tests {
 
     const RUN: Nanos = Nanos::millis(500);
 
-    /// What is real, simulated, or of the lab.
     struct Both;
 
     impl Targets for Both {
@@ -222,19 +215,22 @@ mod tests {
         }
     }
 
-    fn typed(a: &[&str], b: &[&str]) -> Typed {
-        let own = [a, b].map(|list| list.iter().map(|&text| text.to_owned()).collect());
-        Typed { on: Some("/mnt".to_owned()), own, cpus: 2, ..Typed::default() }
+    fn typed(a: &[&str], b: &[&str]) -> AbQuestion {
+        let [a, b] = [a, b].map(|list| list.iter().map(|&text| text.to_owned()).collect());
+        AbQuestion { on: Some("/mnt".to_owned()), a, b, ..AbQuestion::default() }
     }
 
-    fn refused(typed: &Typed) -> String {
-        sides(typed, RUN, &Both).expect_err("refused").to_string()
+    fn sides_of(asked: &AbQuestion) -> anyhow::Result<[Side; 2]> {
+        sides(asked, 2, RUN, &Both)
+    }
+
+    fn refused(asked: &AbQuestion) -> String {
+        sides_of(asked).expect_err("refused").to_string()
     }
 
     #[test]
     fn a_setting_changes_its_side_and_nothing_else() {
-        let [a, b] =
-            sides(&typed(&[], &["queue-depth=8", "engine=libaio", "on=/other"]), RUN, &Both).expect("sound");
+        let [a, b] = sides_of(&typed(&[], &["queue-depth=8", "engine=libaio", "on=/other"])).expect("sound");
         assert_eq!((a.jobs[0].queue_depth, b.jobs[0].queue_depth), (1, 8));
         assert_eq!((a.on.as_deref(), b.on.as_deref()), (Some("/mnt"), Some("/other")));
         assert_eq!(
@@ -249,7 +245,7 @@ mod tests {
         let mut asked = typed(&["block_size=8k"], &[]);
         asked.options =
             vec![("block_size".to_owned(), "16k".to_owned()), ("runtime".to_owned(), "9s".to_owned())];
-        let [a, b] = sides(&asked, RUN, &Both).expect("sound");
+        let [a, b] = sides_of(&asked).expect("sound");
         let size = |side: &Side| side.jobs[0].block_sizes.largest().0;
         assert_eq!((size(&a), size(&b)), (8192, 16384));
         assert!([a, b].iter().all(|side| side.jobs[0].runtime == Some(RUN) && side.jobs[0].time_based));
@@ -259,9 +255,9 @@ mod tests {
     fn numbers_of_a_device_and_a_scheduler_find_their_place() {
         let mut asked = typed(&["flash.dies=4"], &[]);
         asked.on = Some("sim:tlc-1t".to_owned());
-        let [a, b] = sides(&asked, RUN, &Both).expect("sound");
+        let [a, b] = sides_of(&asked).expect("sound");
         assert_eq!((a.changes.len(), b.changes.len()), (1, 0));
-        let [a, _] = sides(&typed(&["scheduler=none"], &[]), RUN, &Both).expect("sound");
+        let [a, _] = sides_of(&typed(&["scheduler=none"], &[])).expect("sound");
         assert_eq!(a.jobs[0].host.scheduler.as_deref(), Some("none"));
     }
 
@@ -280,7 +276,7 @@ mod tests {
             let error = refused(&typed(a, &[]));
             assert!(error.contains(said), "{a:?}: {error}");
         }
-        let three = Typed { files: vec!["a".into(), "b".into(), "c".into()], ..typed(&[], &[]) };
+        let three = AbQuestion { jobs: vec!["a".into(), "b".into(), "c".into()], ..typed(&[], &[]) };
         assert!(refused(&three).contains("3 job files were named"));
     }
 

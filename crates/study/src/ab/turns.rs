@@ -10,10 +10,10 @@ use iostack_stats::{
 };
 use iostack_target::Audience;
 
-use super::ready::{Ready, since};
+use super::ready::{ReadySide, since};
 use super::{doubts, figures};
 
-/// How long it may go on.
+/// Condition that ends the turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum End {
     /// No block begins that would end later.
@@ -22,8 +22,8 @@ pub(crate) enum End {
     Blocks(u32),
 }
 
-/// What the turns gave.
-pub(crate) struct Found {
+/// Results of the turns.
+pub(crate) struct TurnsFound {
     pub(crate) rows: Vec<AbRow>,
     pub(crate) answer: AbAnswer,
     pub(crate) blocks: Vec<AbBlock>,
@@ -32,9 +32,8 @@ pub(crate) struct Found {
     pub(crate) failed: bool,
 }
 
-/// What the turns share.
 pub(crate) struct Turns<'a> {
-    pub(crate) sides: &'a [Ready<'a>; 2],
+    pub(crate) sides: &'a [ReadySide<'a>; 2],
     pub(crate) stop: &'a AtomicBool,
     pub(crate) talk: &'a dyn Audience,
     pub(crate) started: Instant,
@@ -57,9 +56,9 @@ pub(crate) fn check_time(time: Nanos, run: Nanos) -> anyhow::Result<()> {
 }
 
 /// Runs. `design.blocks` becomes what the first block's time makes of it.
-pub(crate) fn run(turns: &Turns<'_>, design: &mut AbDesign, end: End) -> anyhow::Result<Found> {
+pub(crate) fn run(turns: &Turns<'_>, design: &mut AbDesign, end: End) -> anyhow::Result<TurnsFound> {
     let mut test = AbTest::new(design.figures.clone(), design.difference_percent, design.seed);
-    let mut found = Found {
+    let mut found = TurnsFound {
         rows: Vec::new(),
         answer: AbAnswer::Undecided { blocks: None },
         blocks: Vec::new(),
@@ -98,14 +97,14 @@ pub(crate) fn run(turns: &Turns<'_>, design: &mut AbDesign, end: End) -> anyhow:
     Ok(found)
 }
 
-fn look(test: &mut AbTest, design: &mut AbDesign, found: &mut Found, share: f64) {
+fn look(test: &mut AbTest, design: &mut AbDesign, found: &mut TurnsFound, share: f64) {
     design.looks.push(found.blocks.len() as u32);
     (found.rows, found.answer) = test.look(&found.blocks, share);
 }
 
 /// One run of each that does not count: caches, clocks and files as every later run finds them.
 fn warm_up(turns: &Turns<'_>, seed: u64) -> anyhow::Result<()> {
-    if turns.sides.iter().any(Ready::is_virtual) {
+    if turns.sides.iter().any(ReadySide::is_virtual) {
         return Ok(());
     }
     for (number, side) in turns.sides.iter().enumerate() {
@@ -128,7 +127,7 @@ fn is_over(end: End, blocks: u32, first: Nanos, now: Nanos) -> bool {
 }
 
 /// Four runs; a block that was cut short is none.
-fn block(turns: &Turns<'_>, design: &AbDesign, found: &mut Found) -> anyhow::Result<()> {
+fn block(turns: &Turns<'_>, design: &AbDesign, found: &mut TurnsFound) -> anyhow::Result<()> {
     let number = found.blocks.len() as u32;
     let order = ab_order(design.seed, number);
     let mut runs = Vec::new();
@@ -157,8 +156,8 @@ fn block(turns: &Turns<'_>, design: &AbDesign, found: &mut Found) -> anyhow::Res
     Ok(())
 }
 
-/// When it ends at the latest.
-fn until(design: &AbDesign, found: &Found, end: End, now: Nanos) -> Nanos {
+/// Latest end.
+fn until(design: &AbDesign, found: &TurnsFound, end: End, now: Nanos) -> Nanos {
     match end {
         End::Time(time) => time,
         End::Blocks(_) => Nanos(now.0 / found.blocks.len().max(1) as u64 * u64::from(design.blocks)),
@@ -166,12 +165,12 @@ fn until(design: &AbDesign, found: &Found, end: End, now: Nanos) -> Nanos {
 }
 
 /// A look, for those who have no terminal.
-fn tell(turns: &Turns<'_>, design: &AbDesign, found: &Found, end: End) {
+fn tell(turns: &Turns<'_>, design: &AbDesign, found: &TurnsFound, end: End) {
     let now = since(turns.started);
     turns.talk.step(&so_far(design, found), now, until(design, found, end, now));
 }
 
-fn progress(turns: &Turns<'_>, design: &AbDesign, found: &Found, end: End) {
+fn progress(turns: &Turns<'_>, design: &AbDesign, found: &TurnsFound, end: End) {
     let now = since(turns.started);
     let ends = until(design, found, end, now);
     let times = format!("[{:.0} of at most {:.0} s]", now.as_secs_f64(), ends.as_secs_f64());
@@ -179,14 +178,14 @@ fn progress(turns: &Turns<'_>, design: &AbDesign, found: &Found, end: End) {
 }
 
 /// `block 12 of about 29; IOPS of B +3.1 % at the last look, not sure`.
-fn so_far(design: &AbDesign, found: &Found) -> String {
+fn so_far(design: &AbDesign, found: &TurnsFound) -> String {
     let blocks = format!("block {} of about {}", found.blocks.len(), design.blocks);
     let Some(row) = found.rows.first() else { return blocks };
     let sure = if matches!(found.answer, AbAnswer::Undecided { .. }) { "not sure yet" } else { "sure" };
     format!("{blocks}; {} of B {:+.1} %, {sure}", row.figure.name, row.change_percent.mean)
 }
 
-/// Which side is worse is what `--fail` asks.
+/// True if B is worse than A in any figure, for `--fail`.
 pub fn is_worse(rows: &[AbRow]) -> bool {
     rows.iter().any(|row| row.verdict == iostack_stats::Judgement::Worse)
 }

@@ -60,7 +60,7 @@ fn leanest<'a>(facts: &Facts<'a>, wanted: impl Fn(&&Point) -> bool) -> Option<&'
     })
 }
 
-/// Whether another measured way clearly does more.
+/// True if another measured way clearly does more.
 fn is_beaten(facts: &Facts<'_>, way: &Point) -> bool {
     ways(facts).any(|other| clear_gain(way, other).is_some())
 }
@@ -68,6 +68,10 @@ fn is_beaten(facts: &Facts<'_>, way: &Point) -> bool {
 /// The best of some ways.
 fn best<'a>(facts: &Facts<'a>, wanted: impl Fn(&&'a Point) -> bool) -> Option<&'a Point> {
     ways(facts).filter(wanted).max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
+}
+
+fn measured(act: String, gain: f64, basis: String, command: String) -> Option<Advice> {
+    Some(Advice { act, gain_percent: Some(gain), basis, command: Some(command) })
 }
 
 fn basis(before: &Point, after: &Point) -> String {
@@ -78,59 +82,49 @@ fn basis(before: &Point, after: &Point) -> String {
     )
 }
 
-/// From the best with one read in flight to what no other beats.
+/// Advice to go from the best with one read in flight to the best depth.
 fn deeper(facts: &Facts<'_>) -> Option<Advice> {
     let first = best(facts, |way| way.outcome.job.in_flight() == 1)?;
     let many = leanest(facts, |_| true)?;
     let gain = clear_gain(first, many)?;
-    Some(Advice {
-        act: format!(
-            "Keep {} reads in flight instead of one ({}).",
-            many.outcome.job.in_flight(),
-            in_words(many)
-        ),
-        gain_percent: Some(gain),
-        basis: format!(
+    let act =
+        format!("Keep {} reads in flight instead of one ({}).", many.outcome.job.in_flight(), in_words(many));
+    measured(
+        act,
+        gain,
+        format!(
             "{}; latency {} to {}",
             basis(first, many),
             Nanos(first.outcome.latency().mean_ns() as u64),
             Nanos(many.outcome.latency().mean_ns() as u64)
         ),
-        command: Some(run(facts, many)),
-    })
+        run(facts, many),
+    )
 }
 
-/// From the best of one thread to what no other beats.
+/// Advice to go from the best of one thread to the best number of threads.
 fn more_threads(facts: &Facts<'_>) -> Option<Advice> {
     let single = best(facts, |way| way.outcome.job.threads == 1)?;
     let many = leanest(facts, |way| way.outcome.job.threads > 1)?;
     let gain = clear_gain(single, many)?;
-    Some(Advice {
-        act: format!("Spread the load over {} threads ({}).", many.outcome.job.threads, in_words(many)),
-        gain_percent: Some(gain),
-        basis: basis(single, many),
-        command: Some(run(facts, many)),
-    })
+    let act = format!("Spread the load over {} threads ({}).", many.outcome.job.threads, in_words(many));
+    measured(act, gain, basis(single, many), run(facts, many))
 }
 
-/// From the best of one thread that submits each I/O by itself to one that batches, where no other beats that.
+/// Advice to batch, if one thread that batches beats the best that submits each I/O by itself and all others.
 fn batches(facts: &Facts<'_>) -> Option<Advice> {
     let alone = |way: &&Point| way.outcome.job.threads == 1;
     let single = best(facts, |way| alone(way) && way.outcome.job.batch.submit == 1)?;
     let batched = leanest(facts, |way| alone(way) && way.outcome.job.batch.submit > 1)?;
     let gain = clear_gain(single, batched)?;
     let cost = |point: &Point| point.outcome.cpu_ns_per_io().unwrap_or_default() / 1e3;
-    Some(Advice {
-        act: format!("Submit {} I/Os per system call instead of one.", batched.outcome.job.batch.submit),
-        gain_percent: Some(gain),
-        basis: format!(
-            "{}; CPU per I/O {:.1} to {:.1} us",
-            basis(single, batched),
-            cost(single),
-            cost(batched)
-        ),
-        command: Some(run(facts, batched)),
-    })
+    let act = format!("Submit {} I/Os per system call instead of one.", batched.outcome.job.batch.submit);
+    measured(
+        act,
+        gain,
+        format!("{}; CPU per I/O {:.1} to {:.1} us", basis(single, batched), cost(single), cost(batched)),
+        run(facts, batched),
+    )
 }
 
 fn scheduler(facts: &Facts<'_>) -> Option<Advice> {
@@ -147,12 +141,8 @@ fn scheduler(facts: &Facts<'_>) -> Option<Advice> {
     let gain = clear_gain(current, best).filter(|gain| *gain > gain_percent(worst, current))?;
     let device = &facts.storage.scheduled()?.name;
     let whose = whose(facts.storage, device);
-    Some(Advice {
-        act: format!("Use the {} scheduler instead of {name}{whose}.", best.label),
-        gain_percent: Some(gain),
-        basis: basis(current, best),
-        command: Some(facts.place.scheduler_command.replace("{}", &best.label)),
-    })
+    let act = format!("Use the {} scheduler instead of {name}{whose}.", best.label);
+    measured(act, gain, basis(current, best), facts.place.scheduler_command.replace("{}", &best.label))
 }
 
 /// ` on vda, below loop0`: a setting of a lower device concerns all who use it.
@@ -163,7 +153,7 @@ pub(super) fn whose(storage: &Storage, device: &str) -> String {
     }
 }
 
-/// With as many I/Os in flight, another engine does more: of the deepest where that is so.
+/// Advice to use another engine that does more with as many I/Os in flight, at the largest such depth.
 fn avoid_punting(facts: &Facts<'_>) -> Option<Advice> {
     let is_punted = |p: &&Point| p.outcome.caveats.iter().any(|c| matches!(c, Caveat::Punted { .. }));
     let pairs = facts.points(StepKind::Engines).iter().filter(is_punted).filter_map(|punted| {
@@ -174,12 +164,8 @@ fn avoid_punting(facts: &Facts<'_>) -> Option<Advice> {
         Some((punted, other, clear_gain(punted, other)?))
     });
     let (punted, other, gain) = pairs.max_by_key(|(punted, ..)| punted.outcome.job.in_flight())?;
-    Some(Advice {
-        act: format!("Use {} on this device; io_uring goes through worker threads.", other.series),
-        gain_percent: Some(gain),
-        basis: basis(punted, other),
-        command: Some(run(facts, other)),
-    })
+    let act = format!("Use {} on this device; io_uring goes through worker threads.", other.series);
+    measured(act, gain, basis(punted, other), run(facts, other))
 }
 
 /// Buffered reads that miss the cache, against direct ones.
@@ -189,12 +175,8 @@ fn cold_buffers(facts: &Facts<'_>) -> Option<Advice> {
         |series: Series| facts.points(StepKind::Paths).iter().filter(small).find(|p| p.series == series);
     let (cold, direct) = (find(Series::BufferedCold)?, find(Series::Direct)?);
     let gain = clear_gain(cold, direct)?;
-    Some(Advice {
-        act: "Read with O_DIRECT what will not be read again.".to_owned(),
-        gain_percent: Some(gain),
-        basis: basis(cold, direct),
-        command: Some(run(facts, direct)),
-    })
+    let act = "Read with O_DIRECT what will not be read again.".to_owned();
+    measured(act, gain, basis(cold, direct), run(facts, direct))
 }
 
 /// The kernel treats the device as a disk with heads although it answers like an SSD.

@@ -19,7 +19,7 @@ const PLAIN: [StepKind; 4] = [StepKind::Cells, StepKind::Depth, StepKind::Latenc
 const TYPED: &str = "write KEY=VALUE, several with commas: read_iops=500k, write_iops, read_bandwidth=3GB/s, \
                      write_bandwidth, read_latency=80us or write_latency";
 
-/// What a data sheet rates.
+/// One rated figure of a data sheet.
 #[derive(Clone, Debug, PartialEq)]
 struct Rated {
     what: String,
@@ -28,7 +28,7 @@ struct Rated {
     source: String,
     direction: Direction,
     random: bool,
-    /// Of an I/O, and how many of them; `None` where the sheet does not say.
+    /// Size of an I/O, and I/Os in flight; `None` where the sheet does not say.
     size: Option<Bytes>,
     depth: Option<u32>,
     notes: Vec<String>,
@@ -38,7 +38,7 @@ struct Rated {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataSheet {
     name: String,
-    /// What a drive of this sheet calls itself, where the sheet is of one product.
+    /// Model name of a drive of this sheet, if the sheet is of one product.
     product: Option<String>,
     rated: Vec<Rated>,
 }
@@ -74,7 +74,7 @@ impl DataSheet {
         }
     }
 
-    /// That the drive is another than the sheet's, where its name says so.
+    /// Note that the drive is not the sheet's, if its name says so.
     fn other_drive(&self, storage: &Storage) -> Option<String> {
         let (product, drive) = (self.product.as_ref()?, storage.bottom()?);
         let called = drive.model.as_deref().unwrap_or(&drive.driver);
@@ -305,7 +305,7 @@ impl Rated {
     }
 }
 
-/// That others had the CPUs or the device meanwhile, so that what was missed was not missed by the device.
+/// Note that others had the CPUs or the device meanwhile, so that a missed figure is not the device's fault.
 fn spoiled(outcome: &Outcome, storage: &Storage) -> Option<String> {
     if others::is_spoiled(storage, outcome, 1) {
         let lost = others::missed(storage, outcome, 1) * 100.0;
@@ -326,7 +326,7 @@ fn scaled(value: Interval, factor: f64) -> Interval {
     Interval { mean: value.mean * factor, low: value.low * factor, high: value.high * factor, ..value }
 }
 
-/// Over the slices of the run.
+/// Mean latency with its interval over the slices of the run.
 fn mean_latency(outcome: &Outcome, direction: Direction) -> Interval {
     let at = direction as usize;
     let slices = outcome.series.iter().filter(|slice| slice.ios[at] > 0);

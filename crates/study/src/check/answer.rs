@@ -16,20 +16,20 @@ use super::planned::PlannedStep;
 use super::scatter::Scatter;
 use super::{advice, doubts, fill, path_costs, summary, verdict};
 
-/// What is asked.
-pub struct Asked<'a> {
-    /// How long it may take.
+/// Question with all that it needs.
+pub struct CheckQuestion<'a> {
+    /// Time that it may take.
     pub effort: Effort,
     /// Size of the scratch file, or of the region to read.
     pub size: Option<Bytes>,
     /// Reproduces offsets and content.
     pub seed: u64,
-    /// What the drive is held against.
+    /// Data sheet that the drive is held against.
     pub against: Option<&'a DataSheet>,
 }
 
 /// Explores, measures, sums up and judges.
-pub fn answer(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> anyhow::Result<Check> {
+pub fn answer(asked: &CheckQuestion<'_>, target: &dyn Target, talk: &dyn Audience) -> anyhow::Result<Check> {
     let started = Instant::now();
     let wishes = Wishes { effort: asked.effort, size: asked.size };
     let mut session = target.occupy(&wishes, talk)?;
@@ -66,7 +66,7 @@ pub fn answer(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> an
     let interrupted = talk.stop().load(Ordering::Relaxed);
     let against = asked.against.map(|sheet| sheet.beside(&steps, &session.about().storage));
     let elapsed = if is_virtual { virtual_time(&steps) } else { examiner.elapsed() };
-    let found = Found { started_unix_ms, elapsed, scratch, steps, path_costs, against, interrupted };
+    let found = Measurements { started_unix_ms, elapsed, scratch, steps, path_costs, against, interrupted };
     Ok(judge(asked, &*session, found))
 }
 
@@ -74,7 +74,7 @@ fn expected(plan: &[PlannedStep]) -> Nanos {
     Nanos(plan.iter().map(|step| step.expected().0).sum())
 }
 
-/// How long one small read alone takes on this target, by its own clock.
+/// Time of one small read alone on this target, by its own clock.
 fn one_read(examiner: &Examiner<'_>) -> anyhow::Result<Nanos> {
     let outcome = examiner.run(&plan::probe(&examiner.session.about().place)).map_err(anyhow::Error::msg)?;
     ensure!(outcome.ios() > 0, "not one read of `{}` came back", examiner.session.about().name);
@@ -87,13 +87,13 @@ fn one_read(examiner: &Examiner<'_>) -> anyhow::Result<Nanos> {
     Ok(mean)
 }
 
-/// What the steps took of the target's time.
+/// Sum of the target's time over all steps.
 fn virtual_time(steps: &[Step]) -> Nanos {
     Nanos(steps.iter().map(|step| step.elapsed.0).sum())
 }
 
-/// What was found, before it is judged.
-struct Found {
+/// Steps and facts before the verdict.
+struct Measurements {
     started_unix_ms: u64,
     elapsed: Nanos,
     scratch: Option<Scratch>,
@@ -103,8 +103,9 @@ struct Found {
     interrupted: bool,
 }
 
-fn judge(asked: &Asked<'_>, session: &dyn Session, found: Found) -> Check {
-    let Found { started_unix_ms, elapsed, scratch, mut steps, path_costs, against, interrupted } = found;
+fn judge(asked: &CheckQuestion<'_>, session: &dyn Session, found: Measurements) -> Check {
+    let Measurements { started_unix_ms, elapsed, scratch, mut steps, path_costs, against, interrupted } =
+        found;
     let About { place, name, storage, machine } = session.about();
     let caveats = doubts::lift(&mut steps, storage, machine, place.region);
     let summary: Summary = summary::summarise(&steps);
@@ -116,7 +117,7 @@ fn judge(asked: &Asked<'_>, session: &dyn Session, found: Found) -> Check {
         storage,
         cores: machine.cpu.cores_usable,
         caveats: &caveats,
-        scatter: Scatter::of(&steps),
+        scatter: Scatter::of_steps(&steps),
     });
     Check {
         schema: SCHEMA,

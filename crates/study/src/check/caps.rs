@@ -10,35 +10,35 @@ use super::facts::{BEYOND, BUSY, Facts, Finding, best_way, is_read, most_wanted,
 use super::others;
 use super::scatter::MANY;
 
-/// Of a stated cap, so much is reached when the cap is what holds the rate; a load that stays below has another limit.
+/// Share of a stated cap that is reached when the cap is the limit; a load below it has another limit.
 const REACHED: f64 = 0.85;
 /// So much more than the cap allows shows that it does not hold what was measured. Bursts reach a little more.
 const EXCEEDED: f64 = 1.3;
 /// Beside others, a rate this far on the way to the cap is near it.
 const HALFWAY: f64 = 0.5;
-/// With so many in flight, reads feel a cap.
+/// I/Os in flight from which on reads feel a cap.
 const SEVERAL: u32 = 4;
 /// Read, write and mixed maxima this close together are a cap on I/Os, not a property of flash.
 const CAP_SPREAD: f64 = 0.015;
 /// A run in which each place in flight is taken less often has its rate from how it began and ended.
 const TURNS: u64 = 10;
-/// Of what the same job is off by, so many times is what ends at one rate may differ by.
+/// Difference between rates that are still one, as a multiple of what the same job is off by.
 const NEAR: f64 = 6.0;
-/// What ends no further apart may end at one rate beside somebody who takes now more of it and now less.
+/// Difference up to which rates may be one, beside a neighbour who takes now more and now less of it.
 const NEAR_LEAST: f64 = 0.1;
 /// Rates of other engines, after a fall, may differ by this: they are runs of a third of a second.
 const LEVEL_SPREAD: f64 = 0.04;
-/// Of what one read at a time would give, a rate at depth 8 and more that is no more than this is held back.
+/// Share of the rate of one read at a time below which a rate at depth 8 or more is held back.
 const PLATEAU_MOST: f64 = 0.6;
 /// Rates of one level at all depths differ by no more: what a cap lets through comes in portions.
 const PLATEAU_SPREAD: f64 = 0.06;
-/// After a fall to a quarter, rates may differ by this and are one level: runs are as short as a cap's portions are long.
+/// Difference between rates of one level after a fall to a quarter: runs are as short as a cap's portions are long.
 const LEVEL_SPREAD_DEEP: f64 = 0.25;
 /// A fall so deep.
 const DEEP: f64 = 4.0;
-/// What works on fewer I/Os at once, mean, works on one at a time.
+/// Mean I/Os in the device below which it works on one at a time.
 const SERIAL: f64 = 1.2;
-/// Of the bytes a second that larger requests reach, small ones that move this share are limited by bytes.
+/// Share of the largest bandwidth from which on small requests are limited by bytes.
 const BY_BYTES: f64 = 0.7;
 /// Fewer runs at one rate could agree by chance.
 const LEVEL_RUNS: usize = 3;
@@ -79,13 +79,13 @@ pub(super) fn stated<'a>(facts: &Facts<'a>) -> Option<(&'a IoLimit, f64)> {
     caps.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Of a rate that could be, what a stated cap leaves; a cap that the measured rate exceeds does not hold.
+/// Part of a possible rate that a stated cap leaves; a cap that the measured rate exceeds does not hold.
 pub(super) fn allowed(facts: &Facts<'_>, measured: f64, could_be: f64) -> f64 {
     let cap = stated(facts).map(|(_, cap)| cap).filter(|cap| measured <= cap * EXCEEDED);
     cap.map_or(could_be, |cap| could_be.min(cap.max(measured)))
 }
 
-/// What the read curve reaches where it is flat: its highest points are bursts.
+/// Rate of the read curve where it is flat: its highest points are bursts.
 fn at_upper_depths(facts: &Facts<'_>) -> Option<f64> {
     let mut rates: Vec<f64> = facts
         .points(StepKind::Depth)
@@ -112,14 +112,12 @@ fn over_all(facts: &Facts<'_>) -> Option<f64> {
 pub(super) fn by_common_rate(facts: &Facts<'_>) -> Option<Finding> {
     let (rate, spread) = common_rate(facts)?;
     (spread < CAP_SPREAD + facts.scatter.many).then(|| {
-        (
-            Limit::Cap,
-            format!(
-                "A cap of about {} I/Os per second, or one station that each of them passes, such as an adapter's processor: \
-                 reads, writes and the mix all end there.",
-                thousands(rate)
-            ),
-        )
+        let answer = format!(
+            "A cap of about {} I/Os per second, or one station that each of them passes, such as an adapter's processor: \
+             reads, writes and the mix all end there.",
+            thousands(rate)
+        );
+        (Limit::Cap, answer)
     })
 }
 
@@ -162,8 +160,8 @@ fn has_turns(point: &Point) -> bool {
     in_flight >= MANY && point.outcome.ios() >= TURNS * u64::from(in_flight)
 }
 
-/// Whether so many small reads a second move nearly as many bytes as the largest requests do: to a cap on I/Os it is no
-/// matter how large they are.
+/// True if so many small reads a second move nearly as many bytes as the largest requests do; a cap on I/Os does not depend on
+/// their size.
 fn moves_all_bytes(facts: &Facts<'_>, rate: f64) -> bool {
     let sized = [StepKind::Cells, StepKind::Size].into_iter().flat_map(|id| facts.points(id));
     let reads = sized.filter(|point| !point.outcome.job.mix.destroys());
@@ -185,14 +183,12 @@ pub(super) fn by_plateau(facts: &Facts<'_>) -> Option<Finding> {
         rates.iter().fold((f64::MAX, 0.0f64), |(low, high), &rate| (low.min(rate), high.max(rate)));
     let flat = rates.len() >= LEVEL_RUNS && high <= low * (1.0 + PLATEAU_SPREAD);
     (flat && low > 0.0 && high * one as f64 / 1e9 <= PLATEAU_MOST).then(|| {
-        (
-            Limit::Cap,
-            format!(
-                "A cap of about {} I/Os per second, whatever the depth: one read at a time takes so little that it would give {}.",
-                thousands(high),
-                thousands(1e9 / one as f64)
-            ),
-        )
+        let answer = format!(
+            "A cap of about {} I/Os per second, whatever the depth: one read at a time takes so little that it would give {}.",
+            thousands(high),
+            thousands(1e9 / one as f64)
+        );
+        (Limit::Cap, answer)
     })
 }
 
@@ -207,21 +203,19 @@ pub(super) fn by_change(facts: &Facts<'_>) -> Option<Finding> {
     let seen = others::traffic(facts.points(StepKind::Engines).iter().map(|point| &point.outcome));
     let level = level_of_engines(facts, spread).filter(|_| seen.is_none())?;
     ((level / low - 1.0).abs() < spread && alone_is_spared(facts)).then(|| {
-        (
-            Limit::Cap,
-            format!(
-                "A cap of about {} I/Os per second, where each engine ends; at first there were {}: a token bucket.",
-                thousands(level),
-                thousands(high)
-            ),
-        )
+        let answer = format!(
+            "A cap of about {} I/Os per second, where each engine ends; at first there were {}: a token bucket.",
+            thousands(level),
+            thousands(high)
+        );
+        (Limit::Cap, answer)
     })
 }
 
 /// One read at a time that gives this share of what it gave is as quick as it was.
 const SPARED: f64 = 0.9;
 
-/// Whether one read at a time is as quick as it was, though many are not: what came to the device meanwhile would hold it up, too.
+/// True if one read at a time is as quick as before, though many are not: traffic of others would hold it up, too.
 fn alone_is_spared(facts: &Facts<'_>) -> bool {
     let alone = |id| facts.points(id).iter().filter(|point| point.outcome.job.in_flight() == 1);
     let rate = |point: &Point| point.outcome.iops.mean;

@@ -32,8 +32,7 @@ pub(crate) fn lift(steps: &mut [Step], storage: &Storage, machine: &Machine, reg
     caveats
 }
 
-/// What the first figure says of the simulation or of the lab that it comes from; a scheduler that is tried adds numbers of
-/// its own.
+/// Doubts of the first figure about its simulation or lab; a scheduler that is tried adds numbers of its own.
 fn of_the_target(steps: &[Step]) -> Vec<Caveat> {
     let first = steps.iter().flat_map(|step| &step.points).next();
     let doubts = first.map_or(&[][..], |point| &point.outcome.caveats);
@@ -60,7 +59,7 @@ fn of_the_place(steps: &[Step], storage: &Storage, machine: &Machine, region: By
     caveats
 }
 
-/// What others took of the CPUs, averaged over the whole check by the length of its runs.
+/// Doubts about CPU time that others took, averaged over the whole check by the length of its runs.
 fn of_the_time(steps: &[Step]) -> Vec<Caveat> {
     let outcomes = steps.iter().flat_map(|step| &step.points).map(|point| &point.outcome);
     let found = [

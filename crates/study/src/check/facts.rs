@@ -1,5 +1,7 @@
 //! What do the rules of the verdict look at?
 
+#[cfg(test)]
+use iostack_model::answers::Check;
 use iostack_model::answers::{Limit, Point, Saturation, Series, Step, StepKind, Summary};
 use iostack_model::{Caveat, IoLimit, Outcome, Storage};
 use iostack_target::Place;
@@ -10,27 +12,38 @@ use super::scatter::Scatter;
 /// A CPU this busy is the limit.
 pub(super) const BUSY: f64 = 0.9;
 
-/// What the rules look at.
+/// Evidence that the rules look at.
 pub(crate) struct Facts<'a> {
-    /// Where it was asked.
     pub(crate) place: &'a Place,
-    /// Every step.
     pub(crate) steps: &'a [Step],
     /// The picked figures.
     pub(crate) summary: &'a Summary,
     /// The storage behind the target.
     pub(crate) storage: &'a Storage,
-    /// What cgroups allow on it.
+    /// Limits of cgroups on it.
     pub(crate) io_limits: &'a [IoLimit],
-    /// CPUs usable.
     pub(crate) cores: u32,
     /// Doubts of the whole check.
     pub(crate) caveats: &'a [Caveat],
-    /// What rates of the same job are off by.
+    /// Scatter of rates of the same job.
     pub(crate) scatter: Scatter,
 }
 
 impl<'a> Facts<'a> {
+    #[cfg(test)]
+    pub(crate) fn of_check(check: &'a Check, place: &'a Place, summary: &'a Summary) -> Facts<'a> {
+        Facts {
+            place,
+            steps: &check.steps,
+            summary,
+            io_limits: &check.machine.virtualisation.io_limits,
+            storage: &check.storage,
+            cores: check.machine.cpu.cores_usable,
+            caveats: &check.caveats,
+            scatter: Scatter::of_steps(&check.steps),
+        }
+    }
+
     /// Points of one step; none when it was skipped.
     pub(crate) fn points(&self, id: StepKind) -> &'a [Point] {
         self.steps.iter().find(|step| step.id == id).map_or(&[], |step| &step.points)
@@ -49,7 +62,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// What is found, and the sentence that says so.
+/// Limit that a rule finds, and the sentence that says so.
 pub(super) type Finding = (Limit, String);
 
 pub(super) fn is_read(point: &Point) -> bool {
@@ -70,14 +83,14 @@ pub(super) fn best_way<'a>(facts: &Facts<'a>) -> Option<&'a Point> {
     ways(facts).max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
 }
 
-/// Of what rates may be off by, so many times is what two of them may differ by.
+/// Difference that two rates may have, as a multiple of their scatter.
 pub(super) const BEYOND: f64 = 3.0;
 
 /// Rates over queue depth that differ by no more are one plateau.
 const LEVEL: f64 = 0.97;
 
-/// How busy the busiest thread was where the reads over queue depth end: at the most of them, where they did nearly as much,
-/// or with more in flight.
+/// Share of time that the busiest thread was busy at the end of the reads over queue depth: at their most, where they did nearly
+/// as much, or with more in flight.
 pub(super) fn busiest(facts: &Facts<'_>) -> f64 {
     at_the_end(facts).map(|outcome| outcome.cpu.busiest_thread).fold(0.0, f64::max)
 }

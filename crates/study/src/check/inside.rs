@@ -5,7 +5,7 @@ use iostack_model::{Part, Stage, Way, WayStages};
 
 use super::facts::{Facts, best_way, in_words};
 
-/// With more than this share of its time spent before the driver, a read waits for the queue, not for the device.
+/// Share of its time before the driver above which a read waits for the queue, not for the device.
 const WAITS: f64 = 0.5;
 
 /// Reads of the step `places`, with the stages of those that went to the device.
@@ -45,14 +45,14 @@ pub(crate) fn by_waiting(facts: &Facts<'_>) -> Option<(Limit, String)> {
     }
 }
 
-/// What a simulation knows of the best of all ways, whatever the verdict concluded from outside.
+/// Sentence of a simulation about the best of all ways, whatever the verdict concluded from outside.
 pub(crate) fn told(facts: &Facts<'_>) -> Option<String> {
     let best = best_way(facts)?;
     let limit = best.outcome.inside.as_ref()?.limit.as_ref()?;
     Some(format!("Inside, at the most of all ways ({}): {}", in_words(best), limit.why))
 }
 
-/// Who took the time of a read, at each depth that was looked at.
+/// Sentences about who took the time of a read, at each depth that was looked at.
 pub(crate) fn evidence(facts: &Facts<'_>) -> Vec<String> {
     seen(facts)
         .map(|(point, way)| {
@@ -71,13 +71,11 @@ pub(crate) fn evidence(facts: &Facts<'_>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use iostack_model::answers::{Axis, Step};
-    use iostack_model::{Bins, Ladder, Nanos, Stages, TracingCost};
+    use iostack_model::{Bins, Stages};
     use iostack_report::fixture;
 
     use super::*;
     use crate::check::planned::place_for_tests;
-    use crate::check::scatter::Scatter;
     use crate::check::summary;
 
     fn bins(ns: u64) -> Bins {
@@ -90,47 +88,19 @@ mod tests {
             whole: bins(waiting_ns + device_ns),
             stages: vec![(Stage::Queue, bins(waiting_ns)), (Stage::Device, bins(device_ns))],
         };
-        Stages {
-            subject: "this load".to_owned(),
-            elapsed: Nanos::secs(1),
-            ios: 100,
-            matched: 100,
-            lost: 0,
-            ways: vec![way],
-            devices: Vec::new(),
-            application_mean_ns: None,
-            tracing: TracingCost::default(),
-            ladder: Ladder::default(),
-            notes: Vec::new(),
-        }
+        Stages { ways: vec![way], ..fixture::stages() }
     }
 
-    /// What the rule says of a read at `depth` with these stages.
+    /// Judges a read at `depth` by its stages.
     fn judged(depth: u32, stages: Stages) -> (Option<(Limit, String)>, Vec<String>) {
         let mut check = fixture::check();
         let mut point = check.steps[0].points[0].clone();
         point.outcome.job.queue_depth = depth;
         point.outcome.stages = Some(stages);
-        check.steps.retain(|step| step.id != StepKind::Places);
-        check.steps.push(Step {
-            id: StepKind::Places,
-            title: String::new(),
-            note: None,
-            axis: Axis::default(),
-            points: vec![point],
-            elapsed: Nanos::secs(1),
-        });
-        let summary = summary::summarise(&check.steps);
-        let facts = Facts {
-            place: &place_for_tests(),
-            io_limits: &[],
-            steps: &check.steps,
-            summary: &summary,
-            storage: &check.storage,
-            cores: 2,
-            caveats: &check.caveats,
-            scatter: Scatter::of(&check.steps),
-        };
+        let places = check.steps.iter_mut().find(|step| step.id == StepKind::Places).expect("it is asked");
+        places.points = vec![point];
+        let (place, summary) = (place_for_tests(), summary::summarise(&check.steps));
+        let facts = Facts::of_check(&check, &place, &summary);
         (by_waiting(&facts), evidence(&facts))
     }
 

@@ -9,15 +9,13 @@ use iostack_target::{Audience, How, Measured, RunClock, Session, Wanted};
 
 use super::planned::{Planned, PlannedStep};
 
-/// What the measurements share.
 pub(crate) struct Examiner<'a> {
-    /// The place.
     pub(crate) session: &'a dyn Session,
     /// Progress for the user, and the flag that Ctrl-C sets.
     pub(crate) talk: &'a dyn Audience,
-    /// When the check began.
+    /// Start of the check.
     pub(crate) started: Instant,
-    /// When it must have ended, from `started`.
+    /// Latest end, from `started`.
     pub(crate) deadline: Option<Nanos>,
 }
 
@@ -47,7 +45,7 @@ impl Examiner<'_> {
     }
 }
 
-/// When it begins, by the clock of the place, ms since 1970: 0 where time is its own.
+/// Time now, by the clock of the place, ms since 1970: 0 where time is its own.
 pub(crate) fn started_unix_ms(session: &dyn Session) -> u64 {
     match session.about().place.clock {
         RunClock::Wall => {
@@ -57,7 +55,7 @@ pub(crate) fn started_unix_ms(session: &dyn Session) -> u64 {
     }
 }
 
-/// How long it will take, in words.
+/// Expected time, in words.
 pub(crate) fn how_long(session: &dyn Session, expected: Nanos) -> String {
     match session.about().place.clock {
         RunClock::Wall => format!("for about {:.0} s", expected.as_secs_f64()),
@@ -65,7 +63,7 @@ pub(crate) fn how_long(session: &dyn Session, expected: Nanos) -> String {
     }
 }
 
-/// How much of the plan is done.
+/// Progress through the plan.
 struct Course {
     begun: Nanos,
     whole: Nanos,
@@ -73,7 +71,7 @@ struct Course {
 }
 
 impl Course {
-    /// When all will be over: as planned, and on a target with a time of its own as long as the part before took.
+    /// Expected end: as planned, or on a target with a time of its own by the pace so far.
     fn end(&self, examiner: &Examiner<'_>) -> Nanos {
         let elapsed = examiner.elapsed();
         let left = self.whole.0.saturating_sub(self.done.0);

@@ -30,4 +30,4 @@ pub(crate) mod verdict;
 mod tests;
 
 pub use against::DataSheet;
-pub use answer::{Asked, answer};
+pub use answer::{CheckQuestion, answer};

@@ -23,12 +23,12 @@ const OWN_WORK: f64 = 0.5;
 /// Devices whose I/O is done by kernel threads, which wait for a CPU as programs do.
 const BY_THREADS: [&str; 3] = ["loop", "device-mapper", "md"];
 
-/// What others and the hypervisor took of the machine's CPU time.
+/// Share of the machine's CPU time that others and the hypervisor took.
 fn taken(outcome: &Outcome) -> f64 {
     outcome.cpu.foreign + outcome.cpu.steal
 }
 
-/// What the hypervisor took of the CPUs that this load used, of `cores` at most as many as it has threads.
+/// Share that the hypervisor took of the CPUs this load used: at most one per thread, of `cores`.
 pub(super) fn stolen(outcome: &Outcome, cores: u32) -> f64 {
     let used = outcome.job.threads.clamp(1, cores.max(1));
     (outcome.cpu.steal * f64::from(cores.max(1)) / f64::from(used)).min(1.0)
@@ -51,7 +51,7 @@ pub(super) fn missed(storage: &Storage, outcome: &Outcome, cores: u32) -> f64 {
     lacked.min(most)
 }
 
-/// Whether too much of the point's time was lost for its figure to be this platform's own.
+/// True if the point lost so much time that its figure is not the platform's own.
 pub(super) fn is_spoiled(storage: &Storage, outcome: &Outcome, cores: u32) -> bool {
     missed(storage, outcome, cores) > MISSED
 }
@@ -90,7 +90,7 @@ pub(super) fn by_processor_alone(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
-/// Where the reads lacked a CPU that others had, nothing is said of limits but by how much that matters.
+/// Finding that the reads lacked a CPU which others had, with how much that matters.
 pub(super) fn by_others(facts: &Facts<'_>) -> Option<Finding> {
     let alone = facts.best(StepKind::Depth, is_read);
     let (lost, point) = [alone, best_way(facts)]
@@ -144,7 +144,7 @@ pub(super) fn traffic<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Option
     shares.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Whether others with this share are the reason for the device's rate.
+/// True if others with this share of the traffic may be the reason for the device's rate.
 pub(super) fn is_theirs(share: f64) -> bool {
     share > TRAFFIC
 }
@@ -171,7 +171,7 @@ pub(super) fn by_jumps(facts: &Facts<'_>) -> Option<Finding> {
     None
 }
 
-/// That a busy machine did not matter, where it did not.
+/// Sentence that a busy machine did not matter, if it did not.
 pub(super) fn evidence(facts: &Facts<'_>) -> Option<String> {
     let point = facts.best(StepKind::Depth, is_read)?;
     let (taken, lost) = (taken(&point.outcome), missed(facts.storage, &point.outcome, facts.cores));

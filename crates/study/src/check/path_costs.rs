@@ -23,7 +23,7 @@ use super::traced::Profiler;
 const INTEL: &str = "Intel 2010, section 4.2: Xeon X5570 2.93 GHz, Linux 2.6.28, ext3, SATA SSDs";
 
 /// One part of the path.
-struct Part {
+struct PathCostPart {
     id: PathPart,
     name: &'static str,
     unit: &'static str,
@@ -31,14 +31,14 @@ struct Part {
     published_where: &'static str,
     /// Wall time it needs.
     needs: Nanos,
-    measure: fn(&mut Bench<'_, '_>) -> Found,
+    measure: fn(&mut PathCostBench<'_, '_>) -> PartFigure,
 }
 
 const CLOCKS: &str = "clocks";
 
 /// The cheap ones first: they fit a quick check.
-const PARTS: [Part; 5] = [
-    Part {
+const PARTS: [PathCostPart; 5] = [
+    PathCostPart {
         id: PathPart::SystemCall,
         name: "system call and return",
         unit: CLOCKS,
@@ -47,7 +47,7 @@ const PARTS: [Part; 5] = [
         needs: Nanos::millis(100),
         measure: system_call,
     },
-    Part {
+    PathCostPart {
         id: PathPart::Switch,
         name: "wake-up and context switch",
         unit: CLOCKS,
@@ -56,7 +56,7 @@ const PARTS: [Part; 5] = [
         needs: Nanos::millis(300),
         measure: switch,
     },
-    Part {
+    PathCostPart {
         id: PathPart::FileSystem,
         name: "file system",
         unit: CLOCKS,
@@ -65,7 +65,7 @@ const PARTS: [Part; 5] = [
         needs: Nanos::millis(2_200),
         measure: file_system,
     },
-    Part {
+    PathCostPart {
         id: PathPart::Interrupt,
         name: "interrupt, per I/O",
         unit: CLOCKS,
@@ -74,7 +74,7 @@ const PARTS: [Part; 5] = [
         needs: Nanos::millis(2_200),
         measure: interrupt,
     },
-    Part {
+    PathCostPart {
         id: PathPart::Buffering,
         name: "buffering",
         unit: "clocks/byte",
@@ -86,24 +86,23 @@ const PARTS: [Part; 5] = [
 ];
 
 /// A figure with how it was had, or why it was not.
-struct Found {
+struct PartFigure {
     measured: Option<Interval>,
     how: String,
     note: Option<String>,
 }
 
-impl Found {
-    fn value(measured: Interval, how: impl Into<String>) -> Found {
-        Found { measured: Some(measured), how: how.into(), note: None }
+impl PartFigure {
+    fn value(measured: Interval, how: impl Into<String>) -> PartFigure {
+        PartFigure { measured: Some(measured), how: how.into(), note: None }
     }
 
-    fn nothing(how: impl Into<String>, why: impl Into<String>) -> Found {
-        Found { measured: None, how: how.into(), note: Some(why.into()) }
+    fn nothing(how: impl Into<String>, why: impl Into<String>) -> PartFigure {
+        PartFigure { measured: None, how: how.into(), note: Some(why.into()) }
     }
 }
 
-/// What the measurements share.
-struct Bench<'a, 's> {
+struct PathCostBench<'a, 's> {
     examiner: &'a Examiner<'s>,
     profiler: Option<Profiler>,
     /// Profiles of the depth-1 read, made once for all who want them.
@@ -122,7 +121,7 @@ pub(crate) const fn allowed(effort: Effort) -> Nanos {
 /// Measures every part that fits `budget`; what does not is listed with the reason.
 pub(crate) fn measure(examiner: &Examiner<'_>, budget: Nanos) -> Vec<PathCost> {
     let begin = examiner.elapsed();
-    let mut bench = Bench { examiner, profiler: None, profiles: None };
+    let mut bench = PathCostBench { examiner, profiler: None, profiles: None };
     let mut costs = Vec::new();
     for part in &PARTS {
         let spent = examiner.elapsed() - begin;
@@ -130,11 +129,11 @@ pub(crate) fn measure(examiner: &Examiner<'_>, budget: Nanos) -> Vec<PathCost> {
         let needs =
             if part.id == PathPart::Interrupt && bench.profiles.is_some() { Nanos(0) } else { part.needs };
         let found = if examiner.stopped() {
-            Found::nothing("", "interrupted before it was measured")
+            PartFigure::nothing("", "interrupted before it was measured")
         } else if spent + needs > budget {
-            Found::nothing("", format!("skipped: it takes {needs}, and all together have {budget} here"))
+            PartFigure::nothing("", format!("skipped: it takes {needs}, and all together have {budget} here"))
         } else if examiner.session.about().machine.cpu.tsc_hz == 0 {
-            Found::nothing(
+            PartFigure::nothing(
                 "",
                 "there is no time-stamp counter to trust here, so nothing can be told in clocks",
             )
@@ -147,7 +146,7 @@ pub(crate) fn measure(examiner: &Examiner<'_>, budget: Nanos) -> Vec<PathCost> {
     costs
 }
 
-fn cost(part: &Part, found: Found) -> PathCost {
+fn cost(part: &PathCostPart, found: PartFigure) -> PathCost {
     PathCost {
         id: part.id.clone(),
         name: part.name.to_owned(),
@@ -163,7 +162,7 @@ fn cost(part: &Part, found: Found) -> PathCost {
 /// Turns of the loops in user space.
 const LOOP_TURNS: usize = 40;
 
-fn system_call(bench: &mut Bench<'_, '_>) -> Found {
+fn system_call(bench: &mut PathCostBench<'_, '_>) -> PartFigure {
     let calls = HostPart::SystemCall.count();
     turns(bench, HostPart::SystemCall, &|made| {
         format!("getppid {calls} times minus the same loop without it, {made} turns")
@@ -171,7 +170,7 @@ fn system_call(bench: &mut Bench<'_, '_>) -> Found {
 }
 
 /// One round trip is two switches and twice the calls of handing a byte to oneself.
-fn switch(bench: &mut Bench<'_, '_>) -> Found {
+fn switch(bench: &mut PathCostBench<'_, '_>) -> PartFigure {
     let hands = HostPart::Switch.count();
     turns(bench, HostPart::Switch, &|made| {
         format!(
@@ -182,7 +181,7 @@ fn switch(bench: &mut Bench<'_, '_>) -> Found {
 }
 
 /// Turns of a loop of the machine's own; `how` says how it was measured, with so many turns.
-fn turns(bench: &Bench<'_, '_>, part: HostPart, how: &dyn Fn(usize) -> String) -> Found {
+fn turns(bench: &PathCostBench<'_, '_>, part: HostPart, how: &dyn Fn(usize) -> String) -> PartFigure {
     let (mut with, mut without) = (Vec::new(), Vec::new());
     // A turn in which the thread lost its CPU is made again, as often as there are turns.
     for _ in 0..2 * LOOP_TURNS {
@@ -192,16 +191,16 @@ fn turns(bench: &Bench<'_, '_>, part: HostPart, how: &dyn Fn(usize) -> String) -
                 with.push(own);
                 without.push(none);
             }
-            Err(error) => return Found::nothing(how(with.len()), error),
+            Err(error) => return PartFigure::nothing(how(with.len()), error),
         }
         if with.len() == LOOP_TURNS {
             break;
         }
     }
     if with.len() < 3 {
-        return Found::nothing(how(with.len()), "other programs took the CPU away in nearly every turn");
+        return PartFigure::nothing(how(with.len()), "other programs took the CPU away in nearly every turn");
     }
-    Found::value(paired_difference(&with, &without), how(with.len()))
+    PartFigure::value(paired_difference(&with, &without), how(with.len()))
 }
 
 /// Turns of a load.
@@ -209,7 +208,7 @@ const TURNS: usize = 5;
 const TURN: Nanos = Nanos::millis(150);
 
 /// A 4 KiB random read at depth 1, through psync.
-fn read(bench: &Bench<'_, '_>, runtime: Nanos) -> Job {
+fn read(bench: &PathCostBench<'_, '_>, runtime: Nanos) -> Job {
     let place = &bench.examiner.session.about().place;
     Job {
         name: "path cost".to_owned(),
@@ -225,7 +224,7 @@ fn read(bench: &Bench<'_, '_>, runtime: Nanos) -> Job {
     }
 }
 
-impl Bench<'_, '_> {
+impl PathCostBench<'_, '_> {
     /// Runs a job on the target.
     fn run(&self, job: &Job) -> Result<Outcome, String> {
         self.examiner.run(job)
@@ -270,9 +269,9 @@ fn clocks(outcome: &Outcome) -> Option<f64> {
 }
 
 /// File minus raw device where it may be read; else what a profile finds in the file system's layers.
-fn file_system(bench: &mut Bench<'_, '_>) -> Found {
+fn file_system(bench: &mut PathCostBench<'_, '_>) -> PartFigure {
     if !bench.examiner.session.about().place.is_file {
-        return Found::nothing("", "the target is a block device: there is no file system above it");
+        return PartFigure::nothing("", "the target is a block device: there is no file system above it");
     }
     let raw = match bench.examiner.session.about().place.raw_device.clone() {
         Ok(raw) => raw,
@@ -291,23 +290,23 @@ fn file_system(bench: &mut Bench<'_, '_>) -> Found {
                     without.push(device);
                 }
             }
-            Err(reason) => return Found::nothing(how, reason),
+            Err(reason) => return PartFigure::nothing(how, reason),
         }
     }
     if with.len() < 3 {
-        return Found::nothing(how, "interrupted");
+        return PartFigure::nothing(how, "interrupted");
     }
-    Found::value(paired_difference(&with, &without), how)
+    PartFigure::value(paired_difference(&with, &without), how)
 }
 
 /// Layers that a file has and a raw device has not.
 const FILE_LAYERS: [&str; 1] = ["fs"];
 
-fn file_system_layers(bench: &mut Bench<'_, '_>, why: &str) -> Found {
+fn file_system_layers(bench: &mut PathCostBench<'_, '_>, why: &str) -> PartFigure {
     let how = format!("clocks in the layer {} of a profile, {TURNS} turns", FILE_LAYERS.join(" and "));
     let profiles = match bench.profiles() {
         Ok(profiles) => profiles,
-        Err(reason) => return Found::nothing(how, format!("{why}; {reason}")),
+        Err(reason) => return PartFigure::nothing(how, format!("{why}; {reason}")),
     };
     let values: Vec<f64> = profiles
         .iter()
@@ -318,21 +317,21 @@ fn file_system_layers(bench: &mut Bench<'_, '_>, why: &str) -> Found {
         .collect();
     let note =
         format!("{why}: what the file system adds elsewhere (memory, locks of its callers) is not in it");
-    Found { note: Some(note), ..Found::value(rate_interval(&values), how) }
+    PartFigure { note: Some(note), ..PartFigure::value(rate_interval(&values), how) }
 }
 
 /// Interrupt time per I/O at depth 1, where the thread sleeps while the device works.
-fn interrupt(bench: &mut Bench<'_, '_>) -> Found {
+fn interrupt(bench: &mut PathCostBench<'_, '_>) -> PartFigure {
     let how = format!(
         "time in the device's interrupt and the block layer's soft interrupt outside the load's thread, per 4 KiB direct \
          read at depth 1, {TURNS} turns"
     );
     let profiles = match bench.profiles() {
         Ok(profiles) => profiles,
-        Err(reason) => return Found::nothing(how, reason),
+        Err(reason) => return PartFigure::nothing(how, reason),
     };
     if profiles.iter().any(|layers| !layers.clocks.exact) {
-        return Found::nothing(
+        return PartFigure::nothing(
             how,
             "interrupts are bracketed on the rung of tracing only; see `iostack doctor`",
         );
@@ -340,31 +339,31 @@ fn interrupt(bench: &mut Bench<'_, '_>) -> Found {
     let values: Vec<f64> =
         profiles.iter().filter_map(|layers| layers.clocks_per_io(layers.clocks.interrupts)).collect();
     if values.iter().all(|&value| value == 0.0) {
-        return Found::nothing(how, "no interrupt was seen: this device answers without one");
+        return PartFigure::nothing(how, "no interrupt was seen: this device answers without one");
     }
     let note =
         "Depth 1: no I/O shares its interrupt with another. Published is the driver's return path alone.";
-    Found { note: Some(note.to_owned()), ..Found::value(rate_interval(&values), how) }
+    PartFigure { note: Some(note.to_owned()), ..PartFigure::value(rate_interval(&values), how) }
 }
 
 /// Sizes over which the slope is taken.
 const SIZES: [Bytes; 3] = [Bytes::kib(4), Bytes::kib(32), Bytes::kib(128)];
 
 /// Buffered reads that miss minus direct ones, over the size of the request.
-fn buffering(bench: &mut Bench<'_, '_>) -> Found {
+fn buffering(bench: &mut PathCostBench<'_, '_>) -> PartFigure {
     let how = format!(
         "slope over 4, 32 and 128 KiB of: random reads through the page cache that miss, minus direct ones, {TURNS} turns"
     );
     let place = &bench.examiner.session.about().place;
     if !place.is_file || !place.direct {
-        return Found::nothing(how, "it needs a file that takes direct I/O too");
+        return PartFigure::nothing(how, "it needs a file that takes direct I/O too");
     }
     let mut slopes = Vec::new();
     for turn in 0..TURNS {
         let mut points = Vec::new();
         for size in SIZES {
             if bench.examiner.stopped() {
-                return Found::nothing(how, "interrupted");
+                return PartFigure::nothing(how, "interrupted");
             }
             let job = Job {
                 seed: 1 + turn as u64,
@@ -383,12 +382,12 @@ fn buffering(bench: &mut Bench<'_, '_>) -> Found {
                         points.push((size.0 as f64, buffered - direct));
                     }
                 }
-                Err(reason) => return Found::nothing(how, reason),
+                Err(reason) => return PartFigure::nothing(how, reason),
             }
         }
         slopes.extend(slope(&points));
     }
-    Found::value(rate_interval(&slopes), how)
+    PartFigure::value(rate_interval(&slopes), how)
 }
 
 /// Least squares; `None` of fewer than two different places.

@@ -23,14 +23,14 @@ pub(crate) fn fill_limit(effort: Effort) -> Option<Nanos> {
     promised(effort).map(|promised| Nanos(promised.0 / 5))
 }
 
-/// How long all points together take.
+/// Time of all points together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Time {
-    /// What is left of the promise.
+    /// Rest of the promised time.
     Within(Nanos),
-    /// As long as the answers need.
+    /// Time that the answers need.
     Whole,
-    /// In the time of a simulation, which costs nobody a second: by how long one read alone takes.
+    /// Virtual time, which costs nobody a second: by the time of one read alone.
     Virtual(Nanos),
 }
 
@@ -55,7 +55,7 @@ const fn stretch(effort: Effort) -> f64 {
 const SHORTEST_READS: u64 = 200;
 /// Measurements of large requests take so many times longer in virtual time, at most.
 const LONGER_MOST: u64 = 16;
-/// Of a run's time so much more goes before it in virtual time, in parts of it.
+/// Ramp in virtual time: one part in so many of the run's time.
 const RAMP_OF: u64 = 5;
 /// Elements of a series are so long at least, and at most.
 const SLICE_SHORTEST: Nanos = Nanos::millis(5);

@@ -10,27 +10,25 @@ use {
     iostack_target::{Place, RunClock},
 };
 
-/// What a point costs beside its own runtime: threads, rings, counters, page cache drop.
+/// Time of a point beside its own runtime: threads, rings, counters, page cache drop.
 pub(crate) const OVERHEAD: Nanos = Nanos::millis(25);
 
 /// One measurement to make.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
-    /// Curve.
     pub(crate) series: Series,
     /// Place on the axis.
     pub(crate) x: f64,
     /// The same in words.
     pub(crate) label: String,
-    /// What to run; its `runtime` is set from `weight` by [`plan`].
+    /// Job to run; its `runtime` is set from `weight` by [`plan`].
     pub(crate) job: Job,
     /// Relative length, in seconds of the default effort.
     pub(crate) weight: f64,
-    /// Where.
     pub(crate) on: On,
     /// Looked at from inside, so that its figures are no measure of speed.
     pub(crate) traced: bool,
-    /// What it is made to show.
+    /// Doubts that it is made to raise.
     pub(crate) intends: &'static [Intent],
 }
 
@@ -51,15 +49,12 @@ impl Planned {
 /// One question with its measurements.
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedStep {
-    /// Which it is.
     pub(crate) id: StepKind,
-    /// The question.
     pub(crate) title: &'static str,
-    /// How to plot it.
     pub(crate) axis: Axis,
     /// The measurements; empty when skipped.
     pub(crate) points: Vec<Planned>,
-    /// Why it is skipped, or what to know.
+    /// Reason that it is skipped, or a remark.
     pub(crate) note: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use iostack_workload::Rng;
 use super::facts::{Facts, Finding};
 use super::summary;
 
-/// With so many in flight, what single I/Os take no longer shows.
+/// I/Os in flight from which on the scatter of single I/Os no longer shows.
 pub(super) const MANY: u32 = 8;
 
 /// Steps whose runs go the same way. Others are looked at from inside, go past the file or through the cache, or under another scheduler.
@@ -69,19 +69,19 @@ const fn name(limit: Limit) -> &'static str {
     }
 }
 
-/// What rates of the same job are off by: standard deviations, as shares of them.
+/// Standard deviations of rates of the same job, as shares of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Scatter {
     /// Reads with few in flight, whose latencies differ by chance.
     pub(super) few: f64,
     /// Reads with many.
     pub(super) many: f64,
-    /// Where it is written, which may change the storage.
+    /// With writes, which may change the storage.
     pub(super) writes: f64,
 }
 
 impl Scatter {
-    pub(crate) fn of(steps: &[Step]) -> Scatter {
+    pub(crate) fn of_steps(steps: &[Step]) -> Scatter {
         let of = |wanted: fn(&Job) -> bool| deviation(&repeats(steps, wanted));
         let (few, few_beyond) = of(|job| !job.mix.destroys() && job.in_flight() < MANY);
         let (many, _) = of(|job| !job.mix.destroys() && job.in_flight() >= MANY);
@@ -114,7 +114,7 @@ fn deviation(repeats: &[Vec<(f64, f64)>]) -> (f64, f64) {
     (of(squares), if squares > chance * SURE { of(squares - chance) } else { 0.0 })
 }
 
-/// Of each job that was run several times, with such a number in flight: the logarithms of its rates, and what each is off by chance.
+/// Logarithms of the rates of each job that was run several times, with their chance error.
 fn repeats(steps: &[Step], wanted: fn(&Job) -> bool) -> Vec<Vec<(f64, f64)>> {
     let mut jobs: Vec<(Job, Vec<(f64, f64)>)> = Vec::new();
     let points = steps.iter().filter(|step| ALIKE.contains(&step.id)).flat_map(|step| &step.points);
@@ -130,7 +130,7 @@ fn repeats(steps: &[Step], wanted: fn(&Job) -> bool) -> Vec<Vec<(f64, f64)>> {
     jobs.into_iter().map(|(_, runs)| runs).filter(|runs| runs.len() > 1).collect()
 }
 
-/// What was asked, whatever its draws and however long.
+/// Job without its seed and times.
 fn asked(outcome: &Outcome) -> Job {
     let none = Nanos(0);
     Job { seed: 0, runtime: None, ramp: none, slice: none, ..outcome.job.clone() }

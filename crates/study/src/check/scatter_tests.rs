@@ -27,16 +27,7 @@ fn a_verdict_stands_unless_more_than_one_trial_in_twenty_finds_another_limit() {
         let left = Cell::new(dissent);
         let summary = summary::summarise(&check.steps);
         let place = place_for_tests();
-        let facts = Facts {
-            place: &place,
-            steps: &check.steps,
-            summary: &summary,
-            io_limits: &[],
-            storage: &check.storage,
-            cores: 8,
-            caveats: &[],
-            scatter: Scatter::of(&check.steps),
-        };
+        let facts = Facts::of_check(&check, &place, &summary);
         let judge = |_: &Facts<'_>| match left.replace(left.get().saturating_sub(1)) {
             0 => Limit::Device,
             _ => Limit::Cap,
@@ -53,7 +44,7 @@ fn a_verdict_stands_unless_more_than_one_trial_in_twenty_finds_another_limit() {
 fn what_rates_are_off_by_is_of_runs_that_were_asked_the_same() {
     let mut check = repeated();
     let scatter = |check: &Check| {
-        let Scatter { few, many, writes } = Scatter::of(&check.steps);
+        let Scatter { few, many, writes } = Scatter::of_steps(&check.steps);
         [few, many, writes].map(|share| (share * 1000.0).round() as u32)
     };
     assert_eq!(scatter(&check), [0; 3]);

@@ -29,7 +29,7 @@ pub(crate) fn all(place: &Place, whose: &str) -> Vec<PlannedStep> {
     ]
 }
 
-/// What fits 20 s: latency, a coarser curve, the cells, the engines, and what a flush takes.
+/// Steps that fit 20 s: latency, a coarser curve, the cells, the engines, and a flush.
 pub(crate) fn quick(place: &Place) -> Vec<PlannedStep> {
     vec![
         latency(place, 1.5),
@@ -60,19 +60,56 @@ fn point(series: Series, x: f64, label: impl Into<String>, job: Job, weight: f64
     Planned { series, x, label: label.into(), job, weight, on: On::Target, traced: false, intends: &[] }
 }
 
-fn axis(label: AxisName, log: bool) -> Axis {
-    Axis { label, log, categories: false }
+/// Titles and axes of the steps: with categories, and on a logarithmic scale.
+const TITLES: [(StepKind, &str, AxisName, [bool; 2]); 11] = [
+    (StepKind::Latency, "Latency of one 4 KiB I/O at queue depth 1", AxisName::Direction, CATEGORIES),
+    (StepKind::Places, "Where latency and clocks of a 4 KiB read go", AxisName::QueueDepth, CATEGORIES),
+    (
+        StepKind::Depth,
+        "Throughput and latency over queue depth, 4 KiB random",
+        AxisName::QueueDepth,
+        LOGARITHMIC,
+    ),
+    (StepKind::Cells, "The cells people compare", AxisName::Cell, CATEGORIES),
+    (StepKind::Size, "Request size at queue depth 8", AxisName::RequestSize, LOGARITHMIC),
+    (
+        StepKind::Paths,
+        "I/O paths: direct, buffered, raw device; cost per I/O and per byte",
+        AxisName::RequestSize,
+        LOGARITHMIC,
+    ),
+    (StepKind::Threads, "Threads and cores, 4 KiB random read", AxisName::Threads, LOGARITHMIC),
+    (StepKind::Engines, "Engines: throughput and CPU cost, 4 KiB random read", AxisName::Engine, CATEGORIES),
+    (
+        StepKind::Sync,
+        "Durable writes: 4 KiB random write, then fsync or fdatasync, each time",
+        AxisName::Call,
+        CATEGORIES,
+    ),
+    (StepKind::Schedulers, "I/O schedulers at queue depth 32, 4 KiB random", AxisName::Scheduler, CATEGORIES),
+    (StepKind::Sustained, "Sustained 4 KiB random write at queue depth 32", AxisName::Time, LINEAR),
+];
+
+const CATEGORIES: [bool; 2] = [true, false];
+const LOGARITHMIC: [bool; 2] = [false, true];
+const LINEAR: [bool; 2] = [false; 2];
+
+fn step(id: StepKind, points: Vec<Planned>, note: Option<String>) -> PlannedStep {
+    let known = TITLES.into_iter().find(|(kind, ..)| *kind == id);
+    let (_, title, label, [categories, log]) = known.expect("every step has its row");
+    PlannedStep { id, title, axis: Axis { label, log, categories }, points, note }
 }
 
-fn categories(label: AxisName) -> Axis {
-    Axis { label, log: false, categories: true }
+/// Those that this target may be asked: without writes where it is only read.
+fn permitted<K>(place: &Place, kinds: impl IntoIterator<Item = (K, Mix)>) -> impl Iterator<Item = (K, Mix)> {
+    kinds.into_iter().filter(|(_, mix)| place.writable || !mix.destroys())
 }
 
 fn write_note(place: &Place) -> Option<String> {
     (!place.writable).then(|| READ_ONLY.to_owned())
 }
 
-/// How long does one I/O take when nothing else is asked?
+/// Step: latency of one I/O alone.
 fn latency(place: &Place, weight: f64) -> PlannedStep {
     let read = random_read(place, Engine::Psync, 1);
     let write = Job { mix: Mix::WRITE, ..read.clone() };
@@ -80,16 +117,10 @@ fn latency(place: &Place, weight: f64) -> PlannedStep {
     if place.writable {
         points.push(point(Series::RandomWrite, 1.0, "write", write, weight * 0.6));
     }
-    PlannedStep {
-        id: StepKind::Latency,
-        title: "Latency of one 4 KiB I/O at queue depth 1",
-        axis: categories(AxisName::Direction),
-        points,
-        note: write_note(place),
-    }
+    step(StepKind::Latency, points, write_note(place))
 }
 
-/// Where do the latency and the clocks of a read go?
+/// Step: latency and clocks of a read, place by place.
 fn places(place: &Place, weight: f64) -> PlannedStep {
     let alone = random_read(place, Engine::Psync, 1);
     let mut points = vec![point(Series::RandomRead, 1.0, "depth 1", alone, weight)];
@@ -101,16 +132,14 @@ fn places(place: &Place, weight: f64) -> PlannedStep {
         point.traced = true;
     }
     let told = place.tells_inside;
-    PlannedStep {
-        id: StepKind::Places,
-        title: "Where latency and clocks of a 4 KiB read go",
-        axis: categories(AxisName::QueueDepth),
-        points: if told { Vec::new() } else { points },
-        note: told.then(|| "each figure above has its own: `inside` of every outcome".to_owned()),
-    }
+    step(
+        StepKind::Places,
+        if told { Vec::new() } else { points },
+        told.then(|| "each figure above has its own: `inside` of every outcome".to_owned()),
+    )
 }
 
-/// How does throughput grow with the number of I/Os in flight?
+/// Step: throughput over I/Os in flight.
 fn depth(place: &Place, depths: &[u32], weight: f64) -> PlannedStep {
     let mixes = [
         (Series::RandomRead, Mix::READ),
@@ -118,10 +147,7 @@ fn depth(place: &Place, depths: &[u32], weight: f64) -> PlannedStep {
         (Series::RandomHalf, Mix::reads(50)),
     ];
     let mut points = Vec::new();
-    for (series, mix) in mixes {
-        if mix.destroys() && !place.writable {
-            continue;
-        }
+    for (series, mix) in permitted(place, mixes) {
         for &depth in depths {
             // Without an asynchronous engine, depth can only come from threads.
             let job = match place.engine() {
@@ -137,13 +163,7 @@ fn depth(place: &Place, depths: &[u32], weight: f64) -> PlannedStep {
             ));
         }
     }
-    PlannedStep {
-        id: StepKind::Depth,
-        title: "Throughput and latency over queue depth, 4 KiB random",
-        axis: axis(AxisName::QueueDepth, true),
-        points,
-        note: write_note(place),
-    }
+    step(StepKind::Depth, points, write_note(place))
 }
 
 /// The cells people compare between machines.
@@ -157,10 +177,7 @@ fn cells(place: &Place, weight: f64) -> PlannedStep {
         (CellName::Random1, 1, false),
     ];
     for (order, (name, queue_depth, sequential)) in names.into_iter().enumerate() {
-        for (series, mix) in [(Series::Read, Mix::READ), (Series::Write, Mix::WRITE)] {
-            if mix.destroys() && !place.writable {
-                continue;
-            }
+        for (series, mix) in permitted(place, [(Series::Read, Mix::READ), (Series::Write, Mix::WRITE)]) {
             let mut job = Job { mix, ..random_read(place, engine, queue_depth) };
             if sequential {
                 job.access = Access::Sequential;
@@ -169,29 +186,20 @@ fn cells(place: &Place, weight: f64) -> PlannedStep {
             points.push(point(series, order as f64, name.name(), job, weight));
         }
     }
-    PlannedStep {
-        id: StepKind::Cells,
-        title: "The cells people compare",
-        axis: categories(AxisName::Cell),
-        points,
-        note: write_note(place),
-    }
+    step(StepKind::Cells, points, write_note(place))
 }
 
-/// How do bandwidth and IOPS depend on the request size?
+/// Step: bandwidth and IOPS over request size.
 fn size(place: &Place, weight: f64) -> PlannedStep {
     let kinds = [
-        (Series::SequentialRead, Mix::READ, true),
-        (Series::RandomRead, Mix::READ, false),
-        (Series::SequentialWrite, Mix::WRITE, true),
-        (Series::RandomWrite, Mix::WRITE, false),
+        ((Series::SequentialRead, true), Mix::READ),
+        ((Series::RandomRead, false), Mix::READ),
+        ((Series::SequentialWrite, true), Mix::WRITE),
+        ((Series::RandomWrite, false), Mix::WRITE),
     ];
     let sizes = [512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20].map(Bytes);
     let mut points = Vec::new();
-    for (series, mix, sequential) in kinds {
-        if mix.destroys() && !place.writable {
-            continue;
-        }
+    for ((series, sequential), mix) in permitted(place, kinds) {
         for size in sizes.into_iter().filter(|&size| size >= place.logical_block) {
             let mut job =
                 Job { mix, block_sizes: BlockSizes::all(size), ..random_read(place, place.engine(), 8) };
@@ -201,16 +209,10 @@ fn size(place: &Place, weight: f64) -> PlannedStep {
             points.push(point(series.clone(), size.0 as f64, size.to_string(), job, weight));
         }
     }
-    PlannedStep {
-        id: StepKind::Size,
-        title: "Request size at queue depth 8",
-        axis: axis(AxisName::RequestSize, true),
-        points,
-        note: write_note(place),
-    }
+    step(StepKind::Size, points, write_note(place))
 }
 
-/// What do the file system, the page cache and each byte cost?
+/// Step: costs of the file system, the page cache and each byte.
 fn paths(place: &Place) -> PlannedStep {
     let mut points = Vec::new();
     for size in [Bytes(4096).max(place.logical_block), Bytes::kib(128)] {
@@ -238,13 +240,7 @@ fn paths(place: &Place) -> PlannedStep {
             points.push(Planned { intends, ..curve(Series::BufferedCached, cached) });
         }
     }
-    PlannedStep {
-        id: StepKind::Paths,
-        title: "I/O paths: direct, buffered, raw device; cost per I/O and per byte",
-        axis: axis(AxisName::RequestSize, true),
-        points,
-        note: place.raw_device.as_ref().err().cloned(),
-    }
+    step(StepKind::Paths, points, place.raw_device.as_ref().err().cloned())
 }
 
 /// Do more threads and cores give more?
@@ -265,13 +261,7 @@ fn threads(place: &Place) -> PlannedStep {
             points.push(point(series, f64::from(threads), threads.to_string(), job, 0.5));
         }
     }
-    PlannedStep {
-        id: StepKind::Threads,
-        title: "Threads and cores, 4 KiB random read",
-        axis: axis(AxisName::Threads, true),
-        points,
-        note: None,
-    }
+    step(StepKind::Threads, points, None)
 }
 
 /// The asynchronous engine with several I/Os per system call.
@@ -280,7 +270,7 @@ fn batched(place: &Place, queue_depth: u32, batch: u32) -> Job {
     Job { batch, ..random_read(place, place.engine(), queue_depth) }
 }
 
-/// What does each kernel interface cost, and which is fastest here?
+/// Step: cost and rate of each kernel interface.
 fn engines(place: &Place) -> PlannedStep {
     let fixed =
         Engine::IoUring { fixed_buffers: true, registered_files: true, poll: false, submit_poll: false };
@@ -310,16 +300,14 @@ fn engines(place: &Place) -> PlannedStep {
         .into_iter()
         .filter_map(|(name, usable)| (!usable).then_some(name))
         .collect();
-    PlannedStep {
-        id: StepKind::Engines,
-        title: "Engines: throughput and CPU cost, 4 KiB random read",
-        axis: categories(AxisName::Engine),
+    step(
+        StepKind::Engines,
         points,
-        note: (!missing.is_empty()).then(|| format!("not permitted here: {}", missing.join(", "))),
-    }
+        (!missing.is_empty()).then(|| format!("not permitted here: {}", missing.join(", "))),
+    )
 }
 
-/// What does it cost to be sure that data is on the device?
+/// Step: cost of durable writes.
 fn sync(place: &Place, weight: f64) -> PlannedStep {
     let mut points = Vec::new();
     if place.writable {
@@ -334,16 +322,10 @@ fn sync(place: &Place, weight: f64) -> PlannedStep {
             points.push(point(series, order as f64, label, Job { sync, ..write.clone() }, weight));
         }
     }
-    PlannedStep {
-        id: StepKind::Sync,
-        title: "Durable writes: 4 KiB random write, then fsync or fdatasync, each time",
-        axis: categories(AxisName::Call),
-        points,
-        note: write_note(place),
-    }
+    step(StepKind::Sync, points, write_note(place))
 }
 
-/// Which I/O scheduler suits this device?
+/// Step: I/O schedulers.
 fn schedulers(place: &Place, whose: &str) -> PlannedStep {
     let mut points = Vec::new();
     // The current one comes first and again last: what lies between the two is drift, not the schedulers'.
@@ -351,22 +333,18 @@ fn schedulers(place: &Place, whose: &str) -> PlannedStep {
     let again = schedulers.first().map(|name| (name, format!("{name} (again)")));
     let tried = schedulers.iter().map(|name| (name, name.clone())).chain(again);
     for (order, (scheduler, label)) in tried.enumerate() {
-        for (series, mix) in [(Series::RandomRead, Mix::READ), (Series::RandomHalf, Mix::reads(50))] {
-            if mix.destroys() && !place.writable {
-                continue;
-            }
+        let mixes = [(Series::RandomRead, Mix::READ), (Series::RandomHalf, Mix::reads(50))];
+        for (series, mix) in permitted(place, mixes) {
             let mut job = Job { mix, ..random_read(place, place.engine(), 32) };
             job.host.scheduler = Some(scheduler.clone());
             points.push(point(series, order as f64, label.as_str(), job, 0.5));
         }
     }
-    PlannedStep {
-        id: StepKind::Schedulers,
-        title: "I/O schedulers at queue depth 32, 4 KiB random",
-        axis: categories(AxisName::Scheduler),
+    step(
+        StepKind::Schedulers,
         points,
-        note: Some(place.schedulers.as_ref().err().map_or_else(|| whose.to_owned(), Clone::clone)),
-    }
+        Some(place.schedulers.as_ref().err().map_or_else(|| whose.to_owned(), Clone::clone)),
+    )
 }
 
 /// Does the device keep up when it is written without pause?
@@ -376,11 +354,5 @@ fn sustained(place: &Place, weight: f64) -> PlannedStep {
         let job = Job { mix: Mix::WRITE, ..random_read(place, place.engine(), 32) };
         points.push(point(Series::RandomWrite, 0.0, "4 KiB, depth 32", job, weight));
     }
-    PlannedStep {
-        id: StepKind::Sustained,
-        title: "Sustained 4 KiB random write at queue depth 32",
-        axis: axis(AxisName::Time, false),
-        points,
-        note: write_note(place),
-    }
+    step(StepKind::Sustained, points, write_note(place))
 }

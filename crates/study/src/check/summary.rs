@@ -36,7 +36,7 @@ fn scaled(interval: Interval, factor: f64) -> Interval {
     }
 }
 
-/// What the point's job does, which has one direction.
+/// Direction of the point's job, which has one.
 fn direction(outcome: &Outcome) -> Direction {
     if outcome.job.mix.read > 0 { Direction::Read } else { Direction::Write }
 }

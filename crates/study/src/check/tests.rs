@@ -2,8 +2,8 @@
 //!
 //! The evidence is an ideal device by formula (the report's fixture), bent until a rule applies.
 
-use iostack_model::answers::{CellName, Check, Limit, Series, StepKind, Verdict};
-use iostack_model::{BlockDevice, Bytes, Caveat, Engine, IoLimit, Nanos};
+use iostack_model::answers::{CellName, Check, Limit, Point, Series, StepKind, Verdict};
+use iostack_model::{BlockDevice, Bytes, Caveat, Engine, IoLimit, Nanos, Outcome};
 use iostack_report::fixture;
 use iostack_target::Place;
 
@@ -27,16 +27,7 @@ fn judged(check: &Check) -> Verdict {
 
 fn judged_at(check: &Check, place: &Place) -> Verdict {
     let summary = summary::summarise(&check.steps);
-    verdict::decide(&Facts {
-        place,
-        steps: &check.steps,
-        summary: &summary,
-        io_limits: &check.machine.virtualisation.io_limits,
-        storage: &check.storage,
-        cores: check.machine.cpu.cores_usable,
-        caveats: &check.caveats,
-        scatter: Scatter::of(&check.steps),
-    })
+    verdict::decide(&Facts::of_check(check, place, &summary))
 }
 
 /// A quiet machine with a device of many queues.
@@ -46,9 +37,28 @@ fn quiet() -> Check {
     check
 }
 
-fn each_point(check: &mut Check, id: StepKind, change: impl Fn(&mut iostack_model::answers::Point)) {
+fn each_point(check: &mut Check, id: StepKind, change: impl FnMut(&mut Point)) {
     let step = check.steps.iter_mut().find(|step| step.id == id).expect("the fixture has every step");
     step.points.iter_mut().for_each(change);
+}
+
+/// Bends the reads over queue depth, and whatever else is tried beside them.
+fn each_way(check: &mut Check, change: impl Fn(&mut Point)) {
+    for id in [StepKind::Depth, StepKind::Threads, StepKind::Engines] {
+        each_point(check, id, &change);
+    }
+}
+
+fn every_outcome(check: &mut Check, change: impl FnMut(&mut Outcome)) {
+    let points = check.steps.iter_mut().flat_map(|step| &mut step.points);
+    points.map(|point| &mut point.outcome).for_each(change);
+}
+
+/// Limit of a quiet machine after a change.
+fn limit_after(change: impl FnOnce(&mut Check)) -> Limit {
+    let mut check = quiet();
+    change(&mut check);
+    judged(&check).limit
 }
 
 #[test]
@@ -64,14 +74,13 @@ fn an_idle_machine_with_a_bent_curve_is_limited_by_its_device() {
 
 /// Others take this share of the CPU time at every point, and each thread lacks a CPU for that share of its time.
 fn beside_others(check: &mut Check, foreign: f64, lacking: f64) {
-    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
-        let outcome = &mut point.outcome;
-        outcome.cpu.foreign = foreign;
-        outcome.cpu.machine_busy = (outcome.cpu.machine_busy + foreign).min(1.0);
+    every_outcome(check, |outcome| {
         let waiting = outcome.elapsed.0 as f64 * f64::from(outcome.job.threads) * lacking;
-        outcome.cpu.waiting = Nanos(waiting as u64);
-        outcome.cpu.wanted = (outcome.cpu.busiest_thread + lacking).min(1.0);
-    }
+        let cpu = &mut outcome.cpu;
+        (cpu.foreign, cpu.waiting) = (foreign, Nanos(waiting as u64));
+        cpu.machine_busy = (cpu.machine_busy + foreign).min(1.0);
+        cpu.wanted = (cpu.busiest_thread + lacking).min(1.0);
+    });
 }
 
 #[test]
@@ -106,11 +115,9 @@ fn a_neighbour_whose_cpu_we_lack_is_named_with_what_it_may_have_cost() {
 
 #[test]
 fn threads_that_wait_for_each_other_alone_are_nobodys_fault() {
-    let mut check = quiet();
-    beside_others(&mut check, 0.04, 0.5);
-    assert_eq!(judged(&check).limit, Limit::Device, "others took under a twentieth");
-    beside_others(&mut check, 0.05, 0.5);
-    assert_eq!(judged(&check).limit, Limit::Unknown);
+    let limit_beside = |foreign| limit_after(|check| beside_others(check, foreign, 0.5));
+    assert_eq!(limit_beside(0.04), Limit::Device, "others took under a twentieth");
+    assert_eq!(limit_beside(0.05), Limit::Unknown);
 }
 
 #[test]
@@ -119,13 +126,11 @@ fn a_load_that_wants_more_than_others_have_is_limited_by_the_processors() {
     beside_others(&mut check, 0.2, 0.0);
     let cores = f64::from(check.machine.cpu.cores_usable);
     let mut waiting_for = |times: f64| {
-        for id in [StepKind::Depth, StepKind::Threads, StepKind::Engines] {
-            each_point(&mut check, id, |point| {
-                let outcome = &mut point.outcome;
-                outcome.cpu.machine_busy = 1.0;
-                outcome.cpu.waiting = Nanos((outcome.elapsed.0 as f64 * cores * 0.2 * times).ceil() as u64);
-            });
-        }
+        each_way(&mut check, |point| {
+            let outcome = &mut point.outcome;
+            outcome.cpu.machine_busy = 1.0;
+            outcome.cpu.waiting = Nanos((outcome.elapsed.0 as f64 * cores * 0.2 * times).ceil() as u64);
+        });
         judged(&check).limit
     };
     assert_eq!(waiting_for(2.0), Limit::AllCores);
@@ -152,13 +157,12 @@ fn a_read_that_never_sleeps_is_work_of_the_processor_whoever_is_there() {
 
 /// Others have 96 % of the CPUs, and every thread waits for one whenever it would run.
 fn crowded(check: &mut Check) {
-    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
-        let outcome = &mut point.outcome;
+    every_outcome(check, |outcome| {
         let threads = f64::from(outcome.job.threads);
         (outcome.cpu.foreign, outcome.cpu.machine_busy) = (0.96, 1.0);
         (outcome.cpu.wanted, outcome.cpu.busiest_thread) = (0.95, 0.04);
         outcome.cpu.waiting = Nanos((outcome.elapsed.0 as f64 * threads * 0.9) as u64);
-    }
+    });
 }
 
 #[test]
@@ -198,15 +202,13 @@ fn waiting_for_a_cpu_is_no_work_of_the_processors_and_a_stated_cap_near_the_rate
 #[test]
 fn a_load_that_crowds_itself_does_half_of_the_machine_s_work_at_least() {
     let limit_with = |foreign: f64| {
-        let mut check = quiet();
-        beside_others(&mut check, foreign, 0.0);
-        for id in [StepKind::Depth, StepKind::Threads, StepKind::Engines] {
-            each_point(&mut check, id, |point| {
+        limit_after(|check| {
+            beside_others(check, foreign, 0.0);
+            each_way(check, |point| {
                 let cpu = &mut point.outcome.cpu;
                 (cpu.machine_busy, cpu.waiting) = (1.0, Nanos(point.outcome.elapsed.0 * 64));
             });
-        }
-        judged(&check).limit
+        })
     };
     assert_eq!(limit_with(0.5), Limit::AllCores);
     assert_eq!(limit_with(0.51), Limit::Unknown);
@@ -255,13 +257,8 @@ fn a_way_with_no_more_in_flight_that_does_more_makes_the_engine_the_limit() {
 
 #[test]
 fn what_a_hypervisor_steals_is_lacked_by_the_few_cpus_that_the_load_uses() {
-    let limit_with = |steal: f64| {
-        let mut check = quiet();
-        for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
-            point.outcome.cpu.steal = steal;
-        }
-        judged(&check).limit
-    };
+    let limit_with =
+        |steal: f64| limit_after(|check| every_outcome(check, |outcome| outcome.cpu.steal = steal));
     // Of eight CPUs one is used.
     assert_eq!(limit_with(0.0124), Limit::Device);
     assert_eq!(limit_with(0.0126), Limit::Unknown);
@@ -299,10 +296,10 @@ fn a_rate_that_rises_to_the_last_depth_is_believed_where_one_read_waits_for_nobo
 #[test]
 fn others_with_over_a_fifth_of_the_traffic_forbid_a_verdict() {
     let limit_with = |share| {
-        let mut check = quiet();
         let foreign = Caveat::ForeignIo { device: "vda".into(), bytes: Bytes::gib(1), share };
-        each_point(&mut check, StepKind::Depth, |point| point.outcome.caveats.push(foreign.clone()));
-        judged(&check).limit
+        limit_after(|check| {
+            each_point(check, StepKind::Depth, |point| point.outcome.caveats.push(foreign.clone()));
+        })
     };
     assert_eq!(limit_with(0.2), Limit::Device);
     assert_eq!(limit_with(0.21), Limit::Unknown);
@@ -327,13 +324,13 @@ fn a_curve_that_falls_below_half_of_itself_says_nothing() {
 }
 
 /// All of a second at this rate.
-fn at_rate(point: &mut iostack_model::answers::Point, rate: f64) {
+fn at_rate(point: &mut Point, rate: f64) {
     let outcome = &mut point.outcome;
     (outcome.iops.mean, outcome.iops.low, outcome.iops.high) = (rate, rate, rate);
 }
 
 /// Every I/O takes this long.
-fn set_latency(point: &mut iostack_model::answers::Point, ns: u64) {
+fn set_latency(point: &mut Point, ns: u64) {
     let mut recorder = iostack_stats::Recorder::new();
     (0..100).for_each(|_| recorder.record(ns));
     point.outcome.read.latency = recorder.bins();
@@ -388,31 +385,24 @@ fn another_scheduler_that_does_clearly_more_is_the_limit_where_the_old_one_did_t
 
 #[test]
 fn curves_that_all_end_at_one_rate_are_a_cap() {
-    let mut check = quiet();
-    let step = check.steps.iter_mut().find(|step| step.id == StepKind::Depth).expect("there");
-    for point in &mut step.points {
+    let bent = |point: &mut Point| {
         let rate = 3000.0 * (point.x / 4.0).min(1.0);
         let iops = &mut point.outcome.iops;
         (iops.mean, iops.low, iops.high) = (rate, rate * 0.999, rate * 1.001);
-    }
-    assert_eq!(judged(&check).limit, Limit::Cap);
+    };
+    assert_eq!(limit_after(|check| each_point(check, StepKind::Depth, bent)), Limit::Cap);
 }
 
 #[test]
 fn cores_that_are_all_busy_are_the_limit() {
-    let mut check = quiet();
-    for id in [StepKind::Depth, StepKind::Threads, StepKind::Engines] {
-        each_point(&mut check, id, |point| point.outcome.cpu.machine_busy = 0.97);
-    }
-    assert_eq!(judged(&check).limit, Limit::AllCores);
+    let busy = |point: &mut Point| point.outcome.cpu.machine_busy = 0.97;
+    assert_eq!(limit_after(|check| each_way(check, busy)), Limit::AllCores);
 }
 
 #[test]
 fn an_engine_whose_reads_go_to_workers_is_compared_at_as_many_in_flight_and_is_no_limit() {
     let mut check = quiet();
-    for id in [StepKind::Depth, StepKind::Threads, StepKind::Engines] {
-        each_point(&mut check, id, |point| point.outcome.cpu.machine_busy = 0.97);
-    }
+    each_way(&mut check, |point| point.outcome.cpu.machine_busy = 0.97);
     each_point(&mut check, StepKind::Engines, |point| {
         let Engine::IoUring { .. } = point.outcome.job.engine else { return };
         point.outcome.caveats.push(Caveat::Punted { workers: 1, cpu_share: 0.5 });
@@ -447,14 +437,15 @@ fn an_engine_whose_reads_go_to_workers_is_compared_at_as_many_in_flight_and_is_n
 
 #[test]
 fn one_busy_thread_that_more_threads_outdo_is_one_core() {
-    let mut check = quiet();
-    each_point(&mut check, StepKind::Depth, |point| point.outcome.cpu.busiest_thread = 0.99);
-    each_point(&mut check, StepKind::Threads, |point| {
-        if point.outcome.job.threads > 1 {
-            point.outcome.iops.mean *= 4.0;
-        }
+    let limit = limit_after(|check| {
+        each_point(check, StepKind::Depth, |point| point.outcome.cpu.busiest_thread = 0.99);
+        each_point(check, StepKind::Threads, |point| {
+            if point.outcome.job.threads > 1 {
+                point.outcome.iops.mean *= 4.0;
+            }
+        });
     });
-    assert_eq!(judged(&check).limit, Limit::OneCore);
+    assert_eq!(limit, Limit::OneCore);
 }
 
 #[test]
@@ -474,7 +465,5 @@ fn one_queue_is_the_limit_only_where_all_its_tags_are_in_use() {
 
 #[test]
 fn a_check_that_was_interrupted_at_once_says_unknown() {
-    let mut check = quiet();
-    check.steps.clear();
-    assert_eq!(judged(&check).limit, Limit::Unknown);
+    assert_eq!(limit_after(|check| check.steps.clear()), Limit::Unknown);
 }

@@ -2,6 +2,11 @@
 
 use super::*;
 
+/// Doubts of the whole check, of a region of this size.
+fn lifted(check: &mut Check, region: Bytes) -> Vec<Caveat> {
+    doubts::lift(&mut check.steps, &check.storage, &check.machine, region)
+}
+
 #[test]
 fn advice_comes_with_measured_gains_most_first() {
     let advice = judged(&quiet()).advice;
@@ -14,12 +19,9 @@ fn advice_comes_with_measured_gains_most_first() {
 #[test]
 fn a_gain_within_the_intervals_is_not_advised() {
     let mut check = quiet();
-    for step in &mut check.steps {
-        for point in &mut step.points {
-            point.outcome.iops.low = 0.0;
-            point.outcome.iops.high = point.outcome.iops.mean * 1000.0;
-        }
-    }
+    every_outcome(&mut check, |outcome| {
+        (outcome.iops.low, outcome.iops.high) = (0.0, outcome.iops.mean * 1000.0);
+    });
     assert!(judged(&check).advice.iter().all(|advice| advice.gain_percent.is_none()));
 }
 
@@ -27,12 +29,9 @@ fn a_gain_within_the_intervals_is_not_advised() {
 fn what_a_simulation_leaves_out_is_said_of_the_whole_or_of_the_figure_that_it_concerns() {
     let mut check = quiet();
     let lacks = |what: &str| Caveat::NotSimulated { what: what.to_owned() };
-    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
-        point.outcome.caveats = vec![lacks("the host")];
-    }
+    every_outcome(&mut check, |outcome| outcome.caveats = vec![lacks("the host")]);
     each_point(&mut check, StepKind::Sync, |point| point.outcome.caveats.push(lacks("a flush")));
-    let (storage, machine) = (check.storage.clone(), check.machine.clone());
-    let whole = doubts::lift(&mut check.steps, &storage, &machine, Bytes::gib(4));
+    let whole = lifted(&mut check, Bytes::gib(4));
     assert!(whole.contains(&lacks("the host")) && !whole.contains(&lacks("a flush")), "{whole:?}");
     each_point(&mut check, StepKind::Sync, |point| assert_eq!(point.outcome.caveats, [lacks("a flush")]));
 }
@@ -41,12 +40,9 @@ fn what_a_simulation_leaves_out_is_said_of_the_whole_or_of_the_figure_that_it_co
 fn a_simulation_is_told_once_though_figures_rest_on_other_numbers_of_it() {
     let mut check = quiet();
     let rests_on = |assumed| Caveat::Simulated { device: "d".to_owned(), sourced: 1, fitted: 2, assumed };
-    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
-        point.outcome.caveats = vec![rests_on(3)];
-    }
+    every_outcome(&mut check, |outcome| outcome.caveats = vec![rests_on(3)]);
     each_point(&mut check, StepKind::Schedulers, |point| point.outcome.caveats = vec![rests_on(4)]);
-    let (storage, machine) = (check.storage.clone(), check.machine.clone());
-    let whole = doubts::lift(&mut check.steps, &storage, &machine, Bytes::gib(4));
+    let whole = lifted(&mut check, Bytes::gib(4));
     assert!(whole.contains(&rests_on(3)) && !whole.contains(&rests_on(4)), "{whole:?}");
     each_point(&mut check, StepKind::Schedulers, |point| assert_eq!(point.outcome.caveats, []));
 }
@@ -55,15 +51,18 @@ fn a_simulation_is_told_once_though_figures_rest_on_other_numbers_of_it() {
 fn the_same_reads_under_another_scheduler_are_not_the_same_job() {
     let drifts = |name: &str| {
         let mut check = quiet();
-        let first = check.steps.iter_mut().find(|step| step.id == StepKind::Schedulers).expect("there");
-        let reads = first.points.iter_mut().filter(|point| point.series == Series::RandomRead);
-        for (point, (name, rate)) in reads.zip([("none", 100_000.0), (name, 1_000.0)]) {
-            at_rate(point, rate);
-            point.outcome.job.host.scheduler = Some(name.to_owned());
-        }
-        let (storage, machine) = (check.storage.clone(), check.machine.clone());
-        let doubts = doubts::lift(&mut check.steps, &storage, &machine, Bytes::gib(4));
-        doubts.iter().any(|doubt| matches!(doubt, Caveat::Drift { low, .. } if *low < 2_000.0))
+        let mut named = [("none", 100_000.0), (name, 1_000.0)].into_iter();
+        each_point(&mut check, StepKind::Schedulers, |point| {
+            if point.series == Series::RandomRead
+                && let Some((name, rate)) = named.next()
+            {
+                at_rate(point, rate);
+                point.outcome.job.host.scheduler = Some(name.to_owned());
+            }
+        });
+        lifted(&mut check, Bytes::gib(4))
+            .iter()
+            .any(|doubt| matches!(doubt, Caveat::Drift { low, .. } if *low < 2_000.0))
     };
     assert!(drifts("none") && !drifts("kyber"));
 }
@@ -72,13 +71,12 @@ fn the_same_reads_under_another_scheduler_are_not_the_same_job() {
 fn what_all_runs_share_is_said_once_and_half_a_second_claims_no_cliff() {
     let mut check = quiet();
     let step = |at| Caveat::Cliff { at, before: 2.0, after: 1.0 };
-    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
-        point.outcome.elapsed = Nanos::millis(500);
-        point.outcome.cpu.steal = 0.2;
-        point.outcome.caveats = vec![Caveat::Steal { share: 0.2 }, step(Nanos(1))];
-    }
+    every_outcome(&mut check, |outcome| {
+        (outcome.elapsed, outcome.cpu.steal) = (Nanos::millis(500), 0.2);
+        outcome.caveats = vec![Caveat::Steal { share: 0.2 }, step(Nanos(1))];
+    });
     let region = Bytes(check.machine.memory.total.0 * 2);
-    let caveats = doubts::lift(&mut check.steps, &check.storage, &check.machine, region);
+    let caveats = lifted(&mut check, region);
     let steal = caveats.iter().filter(|caveat| matches!(caveat, Caveat::Steal { .. })).count();
     assert_eq!(steal, 1, "{caveats:?}");
     assert!(check.steps.iter().flat_map(|step| &step.points).all(|point| point.outcome.caveats.is_empty()));
@@ -88,14 +86,11 @@ fn what_all_runs_share_is_said_once_and_half_a_second_claims_no_cliff() {
 fn the_heaviest_doubt_comes_first_and_a_certain_cache_replaces_a_possible_one() {
     let mut check = quiet();
     check.storage.devices.last_mut().expect("the fixture has devices").rotational = true;
-    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
-        point.outcome.cpu.steal = 0.2;
-    }
+    every_outcome(&mut check, |outcome| outcome.cpu.steal = 0.2);
     let region = Bytes(check.machine.memory.total.0 / 2);
-    let doubts = |check: &mut Check| doubts::lift(&mut check.steps, &check.storage, &check.machine, region);
-    assert!(matches!(doubts(&mut check)[..], [Caveat::CacheBelow { .. }, Caveat::Steal { .. }]));
+    assert!(matches!(lifted(&mut check, region)[..], [Caveat::CacheBelow { .. }, Caveat::Steal { .. }]));
     check.storage.devices.last_mut().expect("the fixture has devices").rotational = false;
-    assert!(matches!(doubts(&mut check)[..], [Caveat::Steal { .. }, Caveat::SmallRegion { .. }]));
+    assert!(matches!(lifted(&mut check, region)[..], [Caveat::Steal { .. }, Caveat::SmallRegion { .. }]));
 }
 
 #[test]
@@ -118,9 +113,9 @@ fn the_same_job_with_other_rates_is_a_drift() {
     let mut check = quiet();
     let region = check.machine.memory.total;
     let drifted = |caveats: &[Caveat]| caveats.iter().any(|caveat| matches!(caveat, Caveat::Drift { .. }));
-    assert!(!drifted(&doubts::lift(&mut check.steps, &check.storage, &check.machine, region)));
+    assert!(!drifted(&lifted(&mut check, region)));
     each_point(&mut check, StepKind::Engines, |point| point.outcome.iops.mean /= 2.0);
-    assert!(drifted(&doubts::lift(&mut check.steps, &check.storage, &check.machine, region)));
+    assert!(drifted(&lifted(&mut check, region)));
 }
 
 #[test]

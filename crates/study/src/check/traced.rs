@@ -5,11 +5,10 @@ use iostack_target::{How, Wanted};
 
 use super::measure::Examiner;
 
-/// How to profile here, or why not.
+/// Profiler, or the reason that there is none.
 pub(crate) struct Profiler {
-    /// What may be measured.
     pub(crate) ladder: Ladder,
-    /// Why a profile could not be had, once it was tried.
+    /// Reason that no profile could be had, once it was tried.
     pub(crate) missing: Option<String>,
     /// It worked at least once: a failure after that concerns one measurement.
     worked: bool,

@@ -15,17 +15,17 @@ use super::{advice, caps, inside, others, scatter};
 /// Little's law from means is good to about this.
 const ALL_TAGS: f64 = 0.7;
 
-/// Of as many places as there are, so many times can be in use by such a measure.
+/// Queue places in use, as a multiple of those there are, that such a measure may still show.
 const MORE_THAN_ALL: f64 = 1.5;
 
 /// A rate this many times another is no chance.
 const CLEARLY: f64 = 1.1;
 
 /// One way to be limited; `None` when it does not apply.
-type Rule = fn(&Facts<'_>) -> Option<Finding>;
+type VerdictRule = fn(&Facts<'_>) -> Option<Finding>;
 
-/// In the order of certainty.
-const RULES: [Rule; 16] = [
+/// Rules in the order of certainty.
+const RULES: [VerdictRule; 16] = [
     caps::by_stated_cap,
     caps::by_common_rate,
     caps::by_plateau,
@@ -45,7 +45,7 @@ const RULES: [Rule; 16] = [
 ];
 
 /// Rules that speak of a change, or of what a file says: that runs differ is no doubt of them.
-const OF_CHANGE: [Rule; 2] = [caps::by_stated_cap, caps::by_change];
+const OF_CHANGE: [VerdictRule; 2] = [caps::by_stated_cap, caps::by_change];
 
 /// The verdict with evidence and advice.
 pub(crate) fn decide(facts: &Facts<'_>) -> Verdict {
@@ -69,15 +69,13 @@ fn by_scheduler(facts: &Facts<'_>) -> Option<Finding> {
             && point.outcome.iops.high < best.outcome.iops.low
     };
     (reads.len() > 2 && first.label == *current && worse(first) && worse(again)).then(|| {
-        (
-            Limit::Scheduler,
-            format!(
-                "The I/O scheduler: with {current} {} IOPS at depth 32, with {} {}.",
-                thousands(first.outcome.iops.mean.max(again.outcome.iops.mean)),
-                best.label,
-                thousands(best.outcome.iops.mean)
-            ),
-        )
+        let answer = format!(
+            "The I/O scheduler: with {current} {} IOPS at depth 32, with {} {}.",
+            thousands(first.outcome.iops.mean.max(again.outcome.iops.mean)),
+            best.label,
+            thousands(best.outcome.iops.mean)
+        );
+        (Limit::Scheduler, answer)
     })
 }
 
@@ -88,15 +86,13 @@ fn by_all_cores(facts: &Facts<'_>) -> Option<Finding> {
     // What others used is not this load's limit, unless it wants more than they have.
     let full = busy - outcome.cpu.foreign >= BUSY || others::crowds_itself(facts, outcome);
     (full && facts.cores > 1).then(|| {
-        (
-            Limit::AllCores,
-            format!(
-                "The processors: at {} IOPS all {} cores are {:.0} % busy; the device is not the limit.",
-                thousands(outcome.iops.mean),
-                facts.cores,
-                busy * 100.0
-            ),
-        )
+        let answer = format!(
+            "The processors: at {} IOPS all {} cores are {:.0} % busy; the device is not the limit.",
+            thousands(outcome.iops.mean),
+            facts.cores,
+            busy * 100.0
+        );
+        (Limit::AllCores, answer)
     })
 }
 
@@ -115,15 +111,13 @@ fn by_one_core(facts: &Facts<'_>) -> Option<Finding> {
         ));
     }
     (gain > CLEARLY).then(|| {
-        (
-            Limit::OneCore,
-            format!(
-                "One core: a single thread ends at {} IOPS, fully busy; {} threads reach {}.",
-                thousands(single.outcome.iops.mean),
-                many.outcome.job.threads,
-                thousands(many.outcome.iops.mean)
-            ),
-        )
+        let answer = format!(
+            "One core: a single thread ends at {} IOPS, fully busy; {} threads reach {}.",
+            thousands(single.outcome.iops.mean),
+            many.outcome.job.threads,
+            thousands(many.outcome.iops.mean)
+        );
+        (Limit::OneCore, answer)
     })
 }
 
@@ -175,7 +169,7 @@ fn by_unsaturated(facts: &Facts<'_>) -> Option<Finding> {
     Some((Limit::Generator, format!("Nothing yet: {rises}.")))
 }
 
-/// Of one read at a time, the slower take at most so many times as long as the quicker; more is waiting.
+/// Ratio of slow to quick single reads; above it some reads wait.
 const EVEN: u64 = 2;
 
 /// Throughput grew in proportion until the tags ran out: as many I/Os are worked on at once as there are tags.
@@ -190,13 +184,11 @@ fn by_queue(facts: &Facts<'_>) -> Option<Finding> {
     let in_use = reads.parallelism / f64::from(places);
     let all_used = (ALL_TAGS..=MORE_THAN_ALL).contains(&in_use) && knee <= places.saturating_mul(2);
     all_used.then(|| {
-        (
-            Limit::OneQueue,
-            format!(
-                "One queue: {:.0} I/Os are worked on at once, and the {places} places in the queue of {} allow no more.",
-                reads.parallelism, device.name
-            ),
-        )
+        let answer = format!(
+            "One queue: {:.0} I/Os are worked on at once, and the {places} places in the queue of {} allow no more.",
+            reads.parallelism, device.name
+        );
+        (Limit::OneQueue, answer)
     })
 }
 

@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::ensure;
-use iostack_model::answers::{Iolat, Scratch};
+use iostack_model::answers::Iolat;
 use iostack_model::{Bytes, Effort, Nanos, SCHEMA};
-use iostack_target::{About, Audience, RunClock, Session, Target, Wishes};
+use iostack_target::{About, Audience, RunClock, Target, Wishes};
 
 use super::measure::{self, Rounds};
 use super::plan::{self, Test};
@@ -17,26 +17,34 @@ use crate::check::measure::{Examiner, how_long, started_unix_ms};
 use crate::check::plan::fill_limit;
 use crate::check::traced::Profiler;
 
-/// What is asked.
-pub struct Asked<'a> {
+/// Question of `iostack iolat`; its docs are the help of its flags.
+#[derive(clap::Args, Clone, Debug)]
+pub struct IolatQuestion {
     /// Time of each test, in all its rounds.
+    #[arg(long, default_value = "2500ms", value_name = "TIME")]
     pub runtime: Nanos,
-    /// No tests through the page cache.
+    /// Leave out the tests through the page cache.
+    #[arg(long)]
     pub direct_only: bool,
     /// Size of the scratch file, or of the region to use.
+    #[arg(long)]
     pub size: Option<Bytes>,
     /// Reproduces offsets and content.
+    #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Compare with a saved reference (its file), or with a table printed in 2008 (its name).
-    pub against: Option<&'a str>,
 }
 
-/// Tests, and compares where that is asked.
-pub fn answer(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> anyhow::Result<Iolat> {
+/// Tests, and compares with `against`: a saved run (its file), or a table printed in 2008 (its name).
+pub fn answer(
+    asked: &IolatQuestion,
+    against: Option<&str>,
+    target: &dyn Target,
+    talk: &dyn Audience,
+) -> anyhow::Result<Iolat> {
     let shortest = Nanos(plan::ROUND_SHORTEST.0 * u64::from(plan::ROUNDS));
     ensure!(asked.runtime >= shortest, "--runtime {} is too short: name at least {shortest}", asked.runtime);
     // Before the tests, so that a misspelt name costs no half minute.
-    let against = asked.against.map(|name| reference::load(name).map(|found| (name, found))).transpose()?;
+    let against = against.map(|name| reference::load(name).map(|found| (name, found))).transpose()?;
     let mut iolat = test(asked, target, talk)?;
     iolat.comparison = against.map(|(name, reference)| match reference {
         Reference::Published(table) => compare::with_published(&iolat, &table),
@@ -45,7 +53,7 @@ pub fn answer(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> an
     Ok(iolat)
 }
 
-fn test(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> anyhow::Result<Iolat> {
+fn test(asked: &IolatQuestion, target: &dyn Target, talk: &dyn Audience) -> anyhow::Result<Iolat> {
     let started = Instant::now();
     let wishes = Wishes { effort: Effort::Quick, size: asked.size };
     let mut session = target.occupy(&wishes, talk)?;
@@ -68,8 +76,8 @@ fn test(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> anyhow::
         RunClock::Wall => examiner.elapsed(),
         RunClock::Virtual => rounds.elapsed(),
     };
-    let found = Found { session: &*session, scratch, rounds, profiler, notes };
-    Ok(Iolat { started_unix_ms, elapsed, seed: asked.seed, interrupted, ..figures(found) })
+    let found = figures(session.about(), rounds, profiler, notes);
+    Ok(Iolat { started_unix_ms, elapsed, seed: asked.seed, scratch, interrupted, ..found })
 }
 
 fn cut_short(rounds: &Rounds, tests: &[Test]) -> String {
@@ -78,22 +86,13 @@ fn cut_short(rounds: &Rounds, tests: &[Test]) -> String {
     format!("Interrupted after {made} of {all} measurements: the figures are of those.")
 }
 
-/// What was found, before it is summed up.
-struct Found<'a> {
-    session: &'a dyn Session,
-    scratch: Option<Scratch>,
-    rounds: Rounds,
-    profiler: Profiler,
-    notes: Vec<String>,
-}
-
-fn figures(found: Found<'_>) -> Iolat {
-    let Found { session, scratch, rounds, profiler, mut notes } = found;
-    let About { name, storage, machine, .. } = session.about();
+/// Sums up what was measured.
+fn figures(about: &About, rounds: Rounds, profiler: Profiler, mut notes: Vec<String>) -> Iolat {
+    let About { name, storage, machine, .. } = about;
     let tests: Vec<_> = rounds.tests.into_iter().filter_map(gather::test).collect();
-    let profiled = tests.iter().any(|test| test.layers.is_some());
+    let has_layers = tests.iter().any(|test| test.layers.is_some());
     let layers_missing = match profiler.missing {
-        Some(reason) if profiled => {
+        Some(reason) if has_layers => {
             notes.push(format!("Some rounds have no layers: {reason}."));
             None
         }
@@ -108,7 +107,7 @@ fn figures(found: Found<'_>) -> Iolat {
         target: name.clone(),
         machine: machine.clone(),
         storage: storage.clone(),
-        scratch,
+        scratch: None,
         profiles: gather::profiles(&tests),
         tests,
         ladder: profiler.ladder,

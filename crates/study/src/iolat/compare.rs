@@ -7,7 +7,7 @@ use iostack_model::answers::{
     Iolat, IolatComparison, IolatTest, LayerChange, LayerMapping, Moved, PublishedRun, PublishedTable,
     TestChange,
 };
-use iostack_model::{Interval, Machine, Storage};
+use iostack_model::{Interval, Storage};
 use iostack_stats::{ComparisonRow, Judgement, Unit, compare_figure, difference, stands_out};
 
 use super::gather;
@@ -23,22 +23,19 @@ pub(crate) fn with_saved(here: &Iolat, there: &Iolat, name: &str) -> IolatCompar
         .iter()
         .map(|(test, other)| compare_figure(&test.name, Unit::PerSecond, other.iops, test.iops, true))
         .collect();
-    let tests: Vec<TestChange> = pairs
-        .iter()
-        .zip(&rates)
-        .map(|((test, other), row)| TestChange {
-            name: test.name.clone(),
-            reference: other.iops,
-            reference_request_ns: other.request.mean,
-            change_percent: Interval {
-                mean: row.change_percent,
-                low: row.change_percent_low,
-                high: row.change_percent_high,
-                samples: test.iops.samples.min(other.iops.samples),
-            },
-            moved: moved(row, rates.len()),
-        })
-        .collect();
+    let change = |((test, other), row): (&(&IolatTest, &IolatTest), &ComparisonRow)| TestChange {
+        name: test.name.clone(),
+        reference: other.iops,
+        reference_request_ns: other.request.mean,
+        change_percent: Interval {
+            mean: row.change_percent,
+            low: row.change_percent_low,
+            high: row.change_percent_high,
+            samples: test.iops.samples.min(other.iops.samples),
+        },
+        moved: moved(row, rates.len()),
+    };
+    let tests: Vec<TestChange> = pairs.iter().zip(&rates).map(change).collect();
     let another_machine = here.machine.cpu.model != there.machine.cpu.model
         || here.machine.cpu.cores_online != there.machine.cpu.cores_online
         || devices(&here.storage) != devices(&there.storage);
@@ -110,44 +107,38 @@ fn devices(storage: &Storage) -> Vec<(&str, Option<&str>)> {
     storage.devices.iter().map(|device| (device.driver.as_str(), device.model.as_deref())).collect()
 }
 
-/// What a reader must know before he takes a difference for a change of the software.
+/// Conditions that differ, to know before a difference is taken for a change of the software.
 fn conditions(here: &Iolat, there: &Iolat) -> Vec<String> {
-    let machine =
-        |what: &str, of: fn(&Machine) -> String| (what.to_owned(), of(&there.machine), of(&here.machine));
+    let text = |name: Option<&str>| name.filter(|name| !name.is_empty()).unwrap_or("none").to_owned();
     let of_devices = |iolat: &Iolat| {
-        let names = devices(&iolat.storage)
-            .into_iter()
-            .map(|(driver, model)| model.unwrap_or(driver).trim().to_owned());
+        let names = devices(&iolat.storage).into_iter().map(|(driver, model)| model.unwrap_or(driver).trim());
         names.collect::<Vec<_>>().join(" on ")
     };
-    let system =
-        |iolat: &Iolat| iolat.storage.file_system.as_ref().map(|fs| fs.kind.clone()).unwrap_or_default();
-    let bottom =
-        |iolat: &Iolat| iolat.storage.bottom().map(|d| d.queue.scheduler.clone()).unwrap_or_default();
-    let size =
-        |iolat: &Iolat| iolat.scratch.as_ref().map(|scratch| scratch.size.to_string()).unwrap_or_default();
-    let rung = |iolat: &Iolat| {
-        iolat.ladder.reached().map_or_else(|| "none".to_owned(), |state| state.rung.name().to_owned())
+    let mitigations = |iolat: &Iolat| {
+        let all = iolat.machine.kernel.mitigations.iter();
+        all.map(|(name, state)| format!("{name}: {state}")).collect::<Vec<_>>().join("; ")
     };
-    let compared = [
-        machine("processor", |machine| machine.cpu.model.clone()),
-        machine("CPUs", |machine| machine.cpu.cores_online.to_string()),
-        machine("kernel", |machine| machine.kernel.release.clone()),
-        machine("clock source", |machine| machine.kernel.clock_source.clone()),
-        machine("mitigations", |machine| {
-            let states = machine.kernel.mitigations.iter().map(|(name, state)| format!("{name}: {state}"));
-            states.collect::<Vec<_>>().join("; ")
-        }),
-        ("storage".to_owned(), of_devices(there), of_devices(here)),
-        ("file system".to_owned(), system(there), system(here)),
-        ("scheduler".to_owned(), bottom(there), bottom(here)),
-        ("scratch file".to_owned(), size(there), size(here)),
-        ("rung".to_owned(), rung(there), rung(here)),
-        ("iostack".to_owned(), there.iostack.clone(), here.iostack.clone()),
-    ];
-    let differ = compared.into_iter().filter(|(_, there, here)| there != here);
-    let say = |text: &str| if text.is_empty() { "none".to_owned() } else { text.to_owned() };
-    differ.map(|(what, there, here)| format!("{what}: {} there, {} here", say(&there), say(&here))).collect()
+    let of = |iolat: &Iolat| {
+        let (cpu, kernel, storage) = (&iolat.machine.cpu, &iolat.machine.kernel, &iolat.storage);
+        [
+            ("processor", cpu.model.clone()),
+            ("CPUs", cpu.cores_online.to_string()),
+            ("kernel", kernel.release.clone()),
+            ("clock source", kernel.clock_source.clone()),
+            ("mitigations", mitigations(iolat)),
+            ("storage", of_devices(iolat)),
+            ("file system", text(storage.file_system.as_ref().map(|fs| fs.kind.as_str()))),
+            ("scheduler", text(storage.bottom().map(|device| device.queue.scheduler.as_str()))),
+            ("scratch file", iolat.scratch.as_ref().map(|one| one.size.to_string()).unwrap_or_default()),
+            ("rung", text(iolat.ladder.reached().map(|state| state.rung.name()))),
+            ("iostack", iolat.iostack.clone()),
+        ]
+    };
+    let both = of(there).into_iter().zip(of(here)).filter(|(there, here)| there != here);
+    both.map(|((what, there), (_, here))| {
+        format!("{what}: {} there, {} here", text(Some(&there)), text(Some(&here)))
+    })
+    .collect()
 }
 
 /// This run against a published table.
@@ -226,12 +217,8 @@ fn in_flight(table: &PublishedTable) -> Vec<String> {
 
 fn published_layers(here: &Iolat, table: &PublishedTable) -> Vec<LayerChange> {
     let Some(profile) = here.profile("direct") else { return Vec::new() };
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in table.runs.iter().flat_map(|run| &run.layers) {
-        if !names.contains(&name.as_str()) {
-            names.push(name);
-        }
-    }
+    let names =
+        gather::distinct(table.runs.iter().flat_map(|run| &run.layers).map(|(name, _)| name.as_str()));
     let ours_of = |theirs: &str| table.mapping.iter().find(|mapping| mapping.theirs == theirs);
     let share_of = |mapping: Option<&LayerMapping>| {
         let mine = mapping.map_or(&[][..], |mapping| &mapping.ours);

@@ -1,6 +1,8 @@
 //! From rounds to figures: one interval for each, one profile for all rounds of a test.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::mem::discriminant;
 
 use iostack_doubt::Scope;
@@ -11,15 +13,15 @@ use iostack_model::{
 };
 use iostack_stats::rate_interval;
 
-use super::measure::Measured;
+use super::measure::MeasuredTest;
 use super::plan::SYNC_EVERY;
 
 /// Stacks kept of all rounds together, as many as of one ([`Layers::stacks`]).
 const STACKS: usize = 2000;
 
 /// The figures of one test; `None` when not one round was made.
-pub(crate) fn test(measured: Measured) -> Option<IolatTest> {
-    let Measured { test, rounds } = measured;
+pub(crate) fn test(measured: MeasuredTest) -> Option<IolatTest> {
+    let MeasuredTest { test, rounds } = measured;
     if rounds.is_empty() {
         return None;
     }
@@ -75,14 +77,20 @@ fn caveats(rounds: &[(u32, Outcome)], direct: bool) -> Vec<Caveat> {
     kept
 }
 
-/// Clocks per I/O and share of each layer, over the rounds; a layer that a round did not see cost nothing in it.
-fn layer_costs(profiles: &[&Layers]) -> Vec<LayerCost> {
-    let mut names: Vec<&str> = Vec::new();
-    for row in profiles.iter().flat_map(|layers| &layers.rows) {
-        if !names.contains(&row.layer.as_str()) {
-            names.push(&row.layer);
+/// Each name once, in the order of the first.
+pub(crate) fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names = Vec::new();
+    for name in all {
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
+    names
+}
+
+/// Clocks per I/O and share of each layer, over the rounds; a layer that a round did not see cost nothing in it.
+fn layer_costs(profiles: &[&Layers]) -> Vec<LayerCost> {
+    let names = distinct(profiles.iter().flat_map(|layers| &layers.rows).map(|row| row.layer.as_str()));
     let cost = |name: &str| {
         let times = profiles.iter().map(|layers| (*layers, time_of(layers, name)));
         let clocks: Vec<f64> =
@@ -124,12 +132,7 @@ pub(crate) fn merge(profiles: &[&Layers]) -> Option<Layers> {
         instructions: weighted(|l| l.hardware.map_or(0.0, |h| h.instructions), |l| l.ios.unwrap_or(0) as f64),
         cycles: weighted(|l| l.hardware.map_or(0.0, |h| h.cycles), |l| l.ios.unwrap_or(0) as f64),
     });
-    let mut notes: Vec<String> = Vec::new();
-    for note in profiles.iter().flat_map(|layers| &layers.notes) {
-        if !notes.contains(note) {
-            notes.push(note.clone());
-        }
-    }
+    let notes = distinct(profiles.iter().flat_map(|layers| &layers.notes).map(String::as_str));
     Some(Layers {
         subject: first.subject.clone(),
         elapsed,
@@ -151,7 +154,7 @@ pub(crate) fn merge(profiles: &[&Layers]) -> Option<Layers> {
             ..first.quality.clone()
         },
         hardware,
-        notes,
+        notes: notes.into_iter().map(str::to_owned).collect(),
         ..first.clone()
     })
 }
@@ -159,15 +162,8 @@ pub(crate) fn merge(profiles: &[&Layers]) -> Option<Layers> {
 fn clocks(profiles: &[&Layers]) -> Clocks {
     let sum = |part: fn(&Clocks) -> Nanos| Nanos(profiles.iter().map(|layers| part(&layers.clocks).0).sum());
     let named = |names: fn(&Clocks) -> &[(String, Nanos)]| {
-        let mut sums: Vec<(String, Nanos)> = Vec::new();
-        for (name, time) in profiles.iter().flat_map(|layers| names(&layers.clocks)) {
-            match sums.iter_mut().find(|(other, _)| other == name) {
-                Some((_, whole)) => *whole += *time,
-                None => sums.push((name.clone(), *time)),
-            }
-        }
-        sums.sort_by_key(|(_, time)| std::cmp::Reverse(time.0));
-        sums
+        let all = profiles.iter().flat_map(|layers| names(&layers.clocks));
+        summed(all, |(name, _)| name, |whole, (_, time)| whole.1 += *time, |(_, time)| time.0)
     };
     Clocks {
         tasks: sum(|clocks| clocks.tasks),
@@ -185,57 +181,48 @@ fn clocks(profiles: &[&Layers]) -> Clocks {
     }
 }
 
-pub(crate) fn rows(profiles: &[&Layers]) -> Vec<LayerRow> {
-    let mut rows: Vec<LayerRow> = Vec::new();
-    for row in profiles.iter().flat_map(|layers| &layers.rows) {
-        match rows.iter_mut().find(|other| other.layer == row.layer) {
-            Some(whole) => {
-                whole.samples += row.samples;
-                whole.time += row.time;
-                for (kind, samples) in &row.kinds {
-                    match whole.kinds.iter_mut().find(|(other, _)| other == kind) {
-                        Some((_, count)) => *count += samples,
-                        None => whole.kinds.push((kind.clone(), *samples)),
-                    }
-                }
-            }
-            None => rows.push(row.clone()),
+/// Rows of one key become one, to which `add` adds the later ones; the largest first.
+fn summed<'a, T: Clone + 'a, K: Eq + Hash + ?Sized + 'a>(
+    all: impl Iterator<Item = &'a T>,
+    key: fn(&T) -> &K,
+    add: fn(&mut T, &T),
+    size: fn(&T) -> u64,
+) -> Vec<T> {
+    let mut rows: Vec<T> = Vec::new();
+    let mut places: HashMap<&K, usize> = HashMap::new();
+    for row in all {
+        if let Some(&place) = places.get(key(row)) {
+            add(&mut rows[place], row);
+        } else {
+            places.insert(key(row), rows.len());
+            rows.push(row.clone());
         }
     }
-    for row in &mut rows {
-        row.kinds.sort_by_key(|(_, samples)| std::cmp::Reverse(*samples));
-    }
-    rows.sort_by_key(|row| std::cmp::Reverse(row.time.0));
+    rows.sort_by_key(|row| Reverse(size(row)));
     rows
+}
+
+fn rows(profiles: &[&Layers]) -> Vec<LayerRow> {
+    let add = |whole: &mut LayerRow, row: &LayerRow| {
+        whole.samples += row.samples;
+        whole.time += row.time;
+        let kinds = std::mem::take(&mut whole.kinds);
+        let both = kinds.iter().chain(&row.kinds);
+        whole.kinds =
+            summed(both, |(kind, _)| kind, |whole, (_, samples)| whole.1 += samples, |(_, samples)| *samples);
+    };
+    summed(profiles.iter().flat_map(|layers| &layers.rows), |row| &row.layer, add, |row| row.time.0)
 }
 
 fn functions(profiles: &[&Layers]) -> Vec<FunctionRow> {
-    let mut rows: Vec<FunctionRow> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for row in profiles.iter().flat_map(|layers| &layers.functions) {
-        if let Some(&place) = places.get(row.name.as_str()) {
-            rows[place].samples += row.samples;
-        } else {
-            places.insert(&row.name, rows.len());
-            rows.push(row.clone());
-        }
-    }
-    rows.sort_by_key(|row| std::cmp::Reverse(row.samples));
-    rows
+    let all = profiles.iter().flat_map(|layers| &layers.functions);
+    summed(all, |row| &row.name, |whole, row| whole.samples += row.samples, |row| row.samples)
 }
 
 fn stacks(profiles: &[&Layers]) -> Vec<StackRow> {
-    let mut rows: Vec<StackRow> = Vec::new();
-    let mut places: HashMap<&[String], usize> = HashMap::new();
-    for row in profiles.iter().flat_map(|layers| &layers.stacks) {
-        if let Some(&place) = places.get(row.frames.as_slice()) {
-            rows[place].samples += row.samples;
-        } else {
-            places.insert(&row.frames, rows.len());
-            rows.push(row.clone());
-        }
-    }
-    rows.sort_by_key(|row| std::cmp::Reverse(row.samples));
+    let all = profiles.iter().flat_map(|layers| &layers.stacks);
+    let mut rows =
+        summed(all, |row| &row.frames, |whole, row| whole.samples += row.samples, |row| row.samples);
     rows.truncate(STACKS);
     rows
 }
@@ -263,12 +250,8 @@ pub(crate) fn together(tests: &[&IolatTest]) -> Vec<(String, Interval)> {
         .filter_map(|test| test.layers.as_ref().map(|layers| (*test, layers.clocks.total().0 as f64)))
         .collect();
     let whole: f64 = totals.iter().map(|(_, total)| total).sum();
-    let mut names: Vec<&str> = Vec::new();
-    for cost in totals.iter().flat_map(|(test, _)| &test.layer_costs) {
-        if !names.contains(&cost.layer.as_str()) {
-            names.push(&cost.layer);
-        }
-    }
+    let costs = totals.iter().flat_map(|(test, _)| &test.layer_costs);
+    let names = distinct(costs.map(|cost| cost.layer.as_str()));
     let weighted = |name: &str| {
         let costs = totals
             .iter()

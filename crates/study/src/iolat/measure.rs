@@ -7,23 +7,22 @@ use crate::check::measure::Examiner;
 use crate::check::traced::Profiler;
 
 /// The rounds of one test, in the order of time.
-pub(crate) struct Measured {
-    /// Which.
+pub(crate) struct MeasuredTest {
     pub(crate) test: Test,
     /// Number of the round and what came of it.
     pub(crate) rounds: Vec<(u32, Outcome)>,
 }
 
-/// What was measured, and what went wrong.
+/// Outcomes of all rounds, and failures.
 pub(crate) struct Rounds {
     /// Every test, also one without rounds.
-    pub(crate) tests: Vec<Measured>,
-    /// In whole sentences.
+    pub(crate) tests: Vec<MeasuredTest>,
+    /// Failures in whole sentences.
     pub(crate) notes: Vec<String>,
 }
 
 impl Rounds {
-    /// What all took together, by the target's clock.
+    /// Time of all rounds, by the target's clock.
     pub(crate) fn elapsed(&self) -> Nanos {
         let rounds = self.tests.iter().flat_map(|test| &test.rounds);
         Nanos(rounds.map(|(_, outcome)| outcome.elapsed.0).sum())
@@ -48,8 +47,8 @@ pub(crate) fn measure(
     runtime: Nanos,
     seed: u64,
 ) -> Rounds {
-    let mut measured: Vec<Measured> =
-        tests.iter().map(|&test| Measured { test, rounds: Vec::new() }).collect();
+    let mut measured: Vec<MeasuredTest> =
+        tests.iter().map(|&test| MeasuredTest { test, rounds: Vec::new() }).collect();
     let mut notes = Vec::new();
     let mut left = expected(tests.len(), runtime);
     for round in 0..plan::ROUNDS {

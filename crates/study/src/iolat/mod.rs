@@ -18,5 +18,5 @@ pub(crate) mod reference;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Asked, answer};
+pub use answer::{IolatQuestion, answer};
 pub use reference::to_save;

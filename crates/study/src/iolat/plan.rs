@@ -14,7 +14,7 @@ use iostack_target::Place;
 /// One test of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Test {
-    /// As the tool of 2008 called it.
+    /// Name in the tool of 2008.
     pub(crate) name: &'static str,
     /// Read or write.
     pub(crate) direction: Direction,
@@ -46,7 +46,7 @@ pub(crate) const SYNC_EVERY: u32 = 10;
 pub(crate) const ROUNDS: u32 = 5;
 /// A shorter round says nothing.
 pub(crate) const ROUND_SHORTEST: Nanos = Nanos::millis(10);
-/// What a round costs beside its own time: probes attached and detached, threads, counters.
+/// Time of a round beside its own: probes attached and detached, threads, counters.
 pub(crate) const OVERHEAD: Nanos = Nanos::millis(250);
 
 /// The tests that can be made here, and why the others are not.

@@ -11,7 +11,7 @@ const BUILT_IN: [(&str, &str); 2] = [
     ("ata_ram", include_str!("../../references/ata_ram.toml")),
 ];
 
-/// What a run is held against.
+/// Reference that a run is held against.
 #[derive(Debug)]
 pub(crate) enum Reference {
     /// A table of the 2008 tool.
@@ -62,7 +62,7 @@ fn saved(text: &str) -> anyhow::Result<Reference> {
     Ok(Reference::Saved(Box::new(run)))
 }
 
-/// What a saved reference needs: everything but the stacks, which nothing is compared by.
+/// The part of a run that a reference needs: all but the stacks, by which nothing is compared.
 pub fn to_save(run: &Iolat) -> Iolat {
     let mut kept = run.clone();
     for layers in kept.tests.iter_mut().filter_map(|test| test.layers.as_mut()) {

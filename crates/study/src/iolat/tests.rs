@@ -2,9 +2,9 @@
 
 use iostack_model::answers::{Iolat, IolatRound, IolatTest, LayerCost, Moved};
 use iostack_model::{
-    Bins, Bytes, Clocks, Direction, FunctionRow, Interval, Ladder, LayerRow, Layers, Machine, Nanos, Quality,
-    SCHEMA, StackRow, Storage, TargetKind, TargetName,
+    Clocks, FunctionRow, Interval, LayerRow, Layers, Machine, Nanos, SCHEMA, StackRow, Storage,
 };
+use iostack_report::fixture;
 
 use super::reference::{self, Reference};
 use super::{compare, gather};
@@ -17,229 +17,97 @@ fn five(mean: f64, percent: f64) -> Interval {
 /// A small direct read at this rate whose layers cost so many clocks.
 fn run(iops: f64, percent: f64, layers: &[(&str, f64)]) -> Iolat {
     let total: f64 = layers.iter().map(|(_, clocks)| clocks).sum();
-    let costs: Vec<LayerCost> = layers
-        .iter()
-        .map(|(layer, clocks)| LayerCost {
-            layer: (*layer).to_owned(),
-            clocks: five(*clocks, percent),
-            share: five(clocks / total, percent),
-        })
-        .collect();
-    let test = IolatTest {
-        name: "Small_direct_read".to_owned(),
-        direction: Direction::Read,
-        bytes: Bytes(4096),
-        direct: true,
-        sync_every: 0,
-        ios: 10_000,
-        elapsed: Nanos::secs(3),
+    let cost = |(layer, clocks): &(&str, f64)| LayerCost {
+        layer: (*layer).to_owned(),
+        clocks: five(*clocks, percent),
+        share: five(clocks / total, percent),
+    };
+    let like = fixture::iolat();
+    let tests = vec![IolatTest {
         rounds: vec![IolatRound::default(); 5],
         iops: five(iops, percent),
         request: five(1e9 / iops, percent),
         clocks: five(total, percent),
-        latency: Bins::default(),
-        sync: Bins::default(),
         layers: Some(profile(layers)),
-        layer_costs: costs,
-        caveats: Vec::new(),
-    };
-    let tests = vec![test];
-    Iolat {
-        schema: SCHEMA,
-        iostack: "0.1.0".to_owned(),
-        started_unix_ms: 0,
-        elapsed: Nanos::secs(3),
-        seed: 1,
-        target: TargetName { kind: TargetKind::File, path: "/somewhere".into() },
-        machine: Machine::default(),
-        storage: Storage::default(),
-        scratch: None,
-        profiles: gather::profiles(&tests),
-        tests,
-        ladder: Ladder::default(),
-        layers_missing: None,
-        comparison: None,
-        notes: Vec::new(),
-        interrupted: false,
-    }
+        layer_costs: layers.iter().map(cost).collect(),
+        ..like.test("Small_direct_read").expect("the fixture has all tests").clone()
+    }];
+    let (machine, storage) = (Machine::default(), Storage::default());
+    Iolat { machine, storage, profiles: gather::profiles(&tests), tests, ..like }
 }
 
 /// 1000 I/Os at 1 GHz, so that a clock is a nanosecond.
 fn profile(layers: &[(&str, f64)]) -> Layers {
-    let rows: Vec<LayerRow> = layers
-        .iter()
-        .map(|(layer, clocks)| LayerRow {
-            layer: (*layer).to_owned(),
-            meaning: String::new(),
-            samples: *clocks as u64,
-            time: Nanos((clocks * 1000.0) as u64),
-            kinds: vec![("code".to_owned(), *clocks as u64)],
-        })
-        .collect();
+    let row = |(layer, clocks): &(&str, f64)| LayerRow {
+        layer: (*layer).to_owned(),
+        meaning: String::new(),
+        samples: *clocks as u64,
+        time: Nanos((clocks * 1000.0) as u64),
+        kinds: vec![("code".to_owned(), *clocks as u64)],
+    };
+    let rows: Vec<LayerRow> = layers.iter().map(row).collect();
+    let words = |two: [&str; 2]| two.map(str::to_owned).to_vec();
+    let [name, layer, kind] = ["submit_bio", "block", "code"].map(str::to_owned);
     Layers {
-        subject: "this load".to_owned(),
         elapsed: Nanos::secs(1),
         ios: Some(1000),
-        ios_meaning: "I/Os of the load".to_owned(),
         tsc_hz: 1_000_000_000,
         clocks: Clocks {
             tasks: Nanos(rows.iter().map(|row| row.time.0).sum()),
             exact: true,
             ..Clocks::default()
         },
-        rate_hz: 997,
-        event: "cpu-clock".to_owned(),
         samples: rows.iter().map(|row| row.samples).sum(),
-        lost: 0,
-        sampling_cost: 0.02,
-        functions: vec![FunctionRow {
-            name: "submit_bio".to_owned(),
-            layer: "block".to_owned(),
-            kind: "code".to_owned(),
-            samples: 7,
-        }],
+        functions: vec![FunctionRow { name, layer, kind, samples: 7 }],
         stacks: vec![StackRow {
-            frames: vec!["read".to_owned(), "submit_bio".to_owned()],
-            layers: vec!["syscall".to_owned(), "block".to_owned()],
+            frames: words(["read", "submit_bio"]),
+            layers: words(["syscall", "block"]),
             samples: 7,
         }],
         rows,
-        quality: Quality::default(),
-        hardware: None,
-        ladder: Ladder::default(),
         notes: vec!["one note".to_owned()],
+        ..fixture::layers()
     }
 }
 
 const LAYERS: [(&str, f64); 4] =
     [("virtio", 6000.0), ("block", 2000.0), ("fs", 1500.0), ("scheduler", 1000.0)];
 
-#[test]
-fn the_shipped_tables_hold_every_figure_of_the_2008_screens() {
-    let scsi = reference::built_in("scsi_ram").expect("shipped");
-    let rows: Vec<Vec<(f64, i32, f64)>> = scsi
-        .runs
-        .iter()
-        .map(|run| {
-            run.tests.iter().map(|test| (test.iops, test.plus_minus_percent, test.request_ms)).collect()
-        })
-        .collect();
-    let first = [
-        (90_044.0, -3, 0.108_99),
-        (85_578.0, -2, 0.115_36),
-        (22_893.0, 0, 0.451_72),
-        (13_302.0, 0, 0.961_10),
-    ];
-    let second = [
-        (89_944.0, -3, 0.108_43),
-        (85_774.0, -2, 0.114_14),
-        (22_704.0, -1, 0.409_15),
-        (13_010.0, -2, 0.696_13),
-    ];
-    assert_eq!(rows, [first.to_vec(), second.to_vec()]);
-    let ata = reference::built_in("ata_ram").expect("shipped");
-    let rows: Vec<_> =
-        ata.runs[0].tests.iter().map(|test| (test.iops, test.plus_minus_percent, test.request_ms)).collect();
-    let printed = [
-        (82_022.0, -11, 0.124_20),
-        (77_907.0, -11, 0.130_57),
-        (12_321.0, -46, 0.535_77),
-        (12_436.0, -6, 0.531_86),
-    ];
-    assert_eq!((rows, ata.runs.len()), (printed.to_vec(), 1));
-    for run in scsi.runs.iter().chain(&ata.runs) {
-        let names: Vec<&str> = run.tests.iter().map(|test| test.name.as_str()).collect();
-        assert_eq!(
-            names,
-            ["Small_direct_read", "Small_direct_write", "Medium_direct_read", "Medium_direct_write"]
-        );
-        let bytes: Vec<u64> = run.tests.iter().map(|test| test.bytes).collect();
-        assert_eq!(bytes, [4096, 4096, 131_072, 131_072]);
-        assert!(run.tests.iter().all(|test| test.direct));
-    }
-}
-
-fn pairs(rows: &[(String, f64)]) -> Vec<(&str, f64)> {
-    rows.iter().map(|(name, percent)| (name.as_str(), *percent)).collect()
-}
+/// Sums over each printed screen: rates, request times in microseconds, and samples of functions.
+const PRINTED: [(&str, &[[u64; 3]]); 2] = [
+    ("scsi_ram", &[[211_817, 1_637, 14_077], [211_432, 1_328, 39_546]]),
+    ("ata_ram", &[[184_686, 1_322, 6_354]]),
+];
 
 #[test]
-fn the_shipped_layers_are_those_printed_and_each_is_mapped() {
-    let scsi = reference::built_in("scsi_ram").expect("shipped");
-    let first = [
-        ("scsi_ram_driver", 28.3545),
-        ("scsi", 14.9986),
-        ("block", 11.5580),
-        ("scheduler", 9.4730),
-        ("mm", 8.3916),
-        ("fs", 8.3420),
-        ("data_copy", 2.1940),
-        ("primitives", 1.3418),
-        ("elevator", 0.6260),
-        ("Unclassified", 14.7205),
-    ];
-    let second = [27.7452, 14.9654, 11.1748, 10.0787, 8.5664, 8.2771, 2.1303, 1.2933, 0.5323, 15.2365];
-    assert_eq!(pairs(&scsi.runs[0].layers), first);
-    let percents: Vec<f64> = scsi.runs[1].layers.iter().map(|(_, percent)| *percent).collect();
-    assert_eq!(percents, second);
-    let ata = reference::built_in("ata_ram").expect("shipped");
-    let printed = [
-        ("scsi", 22.5076),
-        ("ata_ram_driver", 21.0077),
-        ("scheduler", 12.5522),
-        ("block", 11.9045),
-        ("fs", 7.4762),
-        ("mm", 6.9612),
-        ("data_copy", 1.5829),
-        ("primitives", 1.1760),
-        ("interrupt_handling", 0.4297),
-        ("elevator", 0.3483),
-        ("libata", 0.2869),
-        ("idle", 0.1294),
-        ("Unclassified", 13.6374),
-    ];
-    assert_eq!(pairs(&ata.runs[0].layers), printed);
-    for table in [&scsi, &ata] {
+fn the_shipped_tables_hold_what_the_screens_of_2008_printed_and_each_layer_is_mapped() {
+    for (name, screens) in PRINTED {
+        let table = reference::built_in(name).expect("shipped");
+        let sums = table.runs.iter().map(|run| {
+            let times: f64 = run.tests.iter().map(|test| test.request_ms * 1e3).sum();
+            let iops: f64 = run.tests.iter().map(|test| test.iops).sum();
+            [iops as u64, times.round() as u64, run.functions.iter().map(|(_, samples)| samples).sum()]
+        });
+        assert_eq!(sums.collect::<Vec<_>>(), screens, "{name}");
         for run in &table.runs {
+            let tests: Vec<(&str, u64)> =
+                run.tests.iter().map(|test| (test.name.as_str(), test.bytes)).collect();
+            let direct: Vec<(&str, u64)> =
+                super::plan::TESTS[..4].iter().map(|test| (test.name, test.bytes.0)).collect();
+            assert!(tests == direct && run.tests.iter().all(|test| test.direct), "{tests:?}");
             let sum: f64 = run.layers.iter().map(|(_, percent)| percent).sum();
-            assert!((sum - 100.0).abs() < 0.001, "{}: {sum}", table.name);
+            assert!((sum - 100.0).abs() < 0.001, "{name}: {sum}");
             for (layer, _) in &run.layers {
-                assert_eq!(
-                    table.mapping.iter().filter(|mapping| mapping.theirs == *layer).count(),
-                    1,
-                    "{layer}"
-                );
+                let mapped = table.mapping.iter().filter(|mapping| mapping.theirs == *layer).count();
+                assert_eq!(mapped, 1, "{layer}");
             }
         }
         let mut ours: Vec<&String> = table.mapping.iter().flat_map(|mapping| &mapping.ours).collect();
         let count = ours.len();
         ours.sort();
         ours.dedup();
-        assert_eq!(ours.len(), count, "{}: a layer of ours is counted twice", table.name);
+        assert_eq!(ours.len(), count, "{name}: a layer of ours is counted twice");
     }
-}
-
-#[test]
-fn the_shipped_functions_are_those_printed() {
-    let scsi = reference::built_in("scsi_ram").expect("shipped");
-    let ata = reference::built_in("ata_ram").expect("shipped");
-    let samples =
-        |functions: &[(String, u64)]| functions.iter().map(|(_, samples)| *samples).collect::<Vec<_>>();
-    assert_eq!(
-        samples(&scsi.runs[0].functions),
-        [3352, 3127, 2451, 838, 748, 581, 458, 458, 370, 354, 350, 277, 206, 198, 159, 150]
-    );
-    assert_eq!(
-        samples(&scsi.runs[1].functions),
-        [9241, 8809, 7068, 2357, 2080, 1500, 1372, 1359, 1020, 998, 909, 829, 604, 531, 440, 429]
-    );
-    assert_eq!(
-        samples(&ata.runs[0].functions),
-        [1440, 1170, 1050, 892, 432, 281, 178, 160, 157, 152, 130, 110, 109, 93]
-    );
-    assert_eq!(scsi.runs[0].functions[3].0, "scsi_dispatch_cmd");
-    assert_eq!(scsi.runs[0].functions[9].0, "*unknown*");
-    assert_eq!(ata.runs[0].functions[11].0, "follow_page");
 }
 
 #[test]

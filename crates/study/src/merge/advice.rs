@@ -18,7 +18,7 @@ const FASTER_CPU: f64 = 1.1;
 const CHEAPER: f64 = 0.8;
 const AS_FAST: f64 = 0.95;
 
-/// What decides by itself, and so is no candidate.
+/// Name of the policy that decides by itself, and so is no candidate.
 const AUTO: &str = "auto";
 
 /// One verdict for each table.
@@ -34,7 +34,7 @@ struct Candidate<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    fn of(table: &'a MergeTable, policy: &'a str) -> Candidate<'a> {
+    fn of_policy(table: &'a MergeTable, policy: &'a str) -> Candidate<'a> {
         let cells = table.cells.iter().filter(|cell| cell.policy == policy && cell.failures.is_empty());
         let ratios: Vec<(u32, MergeRatio)> =
             cells.filter_map(|cell| Some((cell.column, cell.against?))).collect();
@@ -74,7 +74,7 @@ fn verdict(table: &MergeTable, simulated: bool) -> MergeVerdict {
     let needed = if table.columns().len() > 2 { 2 } else { 1 };
     let candidates = table.policies().into_iter().filter(|policy| *policy != AUTO && *policy != table.base);
     let best = candidates
-        .map(|policy| Candidate::of(table, policy))
+        .map(|policy| Candidate::of_policy(table, policy))
         .filter(|candidate| candidate.better.len() >= needed)
         .max_by(|a, b| a.mean().total_cmp(&b.mean()));
     let auto = auto(table);
@@ -151,7 +151,7 @@ fn base(table: &MergeTable) -> &str {
     }
 }
 
-/// How close auto stays to the base.
+/// Sentence about how close auto stays to the base.
 fn auto(table: &MergeTable) -> String {
     let cells: Vec<&MergeCell> = table.cells.iter().filter(|cell| cell.policy == AUTO).collect();
     let range = |figure: fn(&MergeRatio) -> f64| {

@@ -5,16 +5,16 @@ use iostack_model::answers::MergeReport;
 use iostack_model::{Bytes, Direction, Effort, TargetKind, Verify, VerifyMode};
 use iostack_target::{Audience, RunClock, Target, Targets, Wishes};
 
-use super::plan::Plan;
+use super::plan::MergePlan;
 use super::{report, simulated};
 use crate::check::measure::{how_long, started_unix_ms};
 use crate::check::{fill, plan};
 
-/// What is asked.
-pub struct Asked<'a> {
+/// Question with all that it needs.
+pub struct MergeQuestion<'a> {
     /// The target, as it was typed.
     pub on: &'a str,
-    /// How long it may take.
+    /// Time that it may take.
     pub effort: Effort,
     /// Reads or writes.
     pub direction: Direction,
@@ -22,19 +22,19 @@ pub struct Asked<'a> {
     pub size: Option<Bytes>,
     /// Reproduces offsets and content.
     pub seed: u64,
-    /// What exists may be written over.
+    /// Existing data may be written over.
     pub destroy_data: bool,
     /// Changes of the target, each a key and its value.
     pub changes: &'a [(String, String)],
-    /// What can be named.
+    /// Table of targets.
     pub targets: &'a dyn Targets,
 }
 
-/// In virtual time nobody disturbs, and each instruction takes time of ours.
+/// Factor by which plans are shorter in virtual time, where nobody disturbs and each instruction takes time of ours.
 const SHORTER: u64 = 10;
 
 /// Measures, on whatever is named.
-pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<MergeReport> {
+pub fn answer(asked: &MergeQuestion<'_>, talk: &dyn Audience) -> anyhow::Result<MergeReport> {
     let target = asked.targets.open(Some(asked.on), asked.changes)?;
     if asked.targets.kind(asked.on).has_numbers {
         ensure!(
@@ -48,7 +48,7 @@ pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<MergeRep
     let mut session = target.occupy(&Wishes { effort, size: asked.size }, talk)?;
     let started = started_unix_ms(&*session);
     let times = if session.about().place.clock == RunClock::Virtual { SHORTER } else { 1 };
-    let plan = Plan::of(asked.effort).shorter(times);
+    let plan = MergePlan::with_effort(asked.effort).shorter(times);
     let stamped = Verify::of(VerifyMode::WriteOnly);
     let scratch = fill::fill(&mut *session, plan::fill_limit(effort), Some(stamped), talk)?;
     let (place, name) = (&session.about().place, &session.about().name);
@@ -59,8 +59,8 @@ pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<MergeRep
     Ok(report::assemble(asked, session.about(), (started, scratch, Bytes(request)), &merging, &found))
 }
 
-/// What exists is written to only when both flags say so.
-fn refuse_writes(asked: &Asked<'_>, target: &dyn Target) -> anyhow::Result<()> {
+/// Refuses to write to what exists, unless both flags allow it.
+fn refuse_writes(asked: &MergeQuestion<'_>, target: &dyn Target) -> anyhow::Result<()> {
     let kind = target.describe().name.as_ref().map(|name| name.kind);
     let exists = matches!(kind, Some(TargetKind::File | TargetKind::Block));
     if exists && asked.direction == Direction::Write && !asked.destroy_data {

@@ -82,7 +82,7 @@ fn ratio(cell: &MergeCell, base: &MergeCell) -> MergeRatio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::merge::plan::{Plan, SCOPE};
+    use crate::merge::plan::{MergePlan, SCOPE};
     use iostack_model::{Direction, Effort, Nanos};
     use iostack_stats::Recorder;
     use iostack_target::MergeHow;
@@ -109,7 +109,7 @@ mod tests {
 
     fn tables(measured: &[Rounds]) -> Vec<MergeTable> {
         let (cells, found) = measured.iter().cloned().unzip();
-        let plan = Plan { cells, ..Plan::of(Effort::Quick) };
+        let plan = MergePlan { cells, ..MergePlan::with_effort(Effort::Quick) };
         let found = MergeFound { cells: found, ..MergeFound::default() };
         super::tables(&plan.asked(Direction::Read, 4096, true, 1), &found)
     }

@@ -16,4 +16,4 @@ pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod simulated;
 
-pub use answer::{Asked, answer};
+pub use answer::{MergeQuestion, answer};

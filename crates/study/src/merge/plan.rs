@@ -13,7 +13,7 @@ pub(crate) const PLAIN: &str = POLICIES[0];
 pub(crate) const LOOP: &str = "one by one";
 /// A group as one batch.
 pub(crate) const MANY: &str = "read_many";
-/// Coroutines.
+/// Name of the policy with coroutines.
 pub(crate) const SCOPE: &str = "scope";
 
 /// Threads that ask for groups, and that run coroutines.
@@ -24,26 +24,26 @@ pub(crate) const SIZES: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// The whole measurement.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Plan {
+pub(crate) struct MergePlan {
     pub(crate) cells: Vec<MergePlanned>,
     pub(crate) rounds: u32,
-    /// Of one cell in one round.
+    /// Time of one cell in one round.
     pub(crate) slice: Nanos,
     /// Rounds of the fit.
     pub(crate) fit_rounds: u32,
-    /// Of one size in one round of the fit.
+    /// Time of one size in one round of the fit.
     pub(crate) fit_slice: Nanos,
 }
 
-/// What a cell takes beside its slice: threads begin and end, a ring is made, the last requests come back.
+/// Time of a cell beside its slice: threads begin and end, a ring is made, the last requests come back.
 const OVERHEAD: Nanos = Nanos::millis(8);
 
 fn planned(ask: MergeAsk, policy: &str, how: MergeHow, (column, threads): (u32, u32)) -> MergePlanned {
     MergePlanned { ask, policy: policy.to_owned(), how, column, threads }
 }
 
-impl Plan {
-    /// What is asked of a place, in requests of so many bytes.
+impl MergePlan {
+    /// Measurement to ask of a place, in requests of so many bytes.
     pub(crate) fn asked(&self, direction: Direction, request: u64, stamped: bool, seed: u64) -> MergeAsked {
         MergeAsked {
             cells: self.cells.clone(),
@@ -60,8 +60,8 @@ impl Plan {
         }
     }
 
-    /// What is measured with this effort.
-    pub(crate) fn of(effort: Effort) -> Plan {
+    /// Plan with this effort.
+    pub(crate) fn with_effort(effort: Effort) -> MergePlan {
         let (callers, groups, rounds, slice, fit_rounds): (&[u32], &[u32], u32, Nanos, u32) = match effort {
             Effort::Quick => (&[1, 8, 32], &[4, 16], 3, Nanos::millis(110), 6),
             Effort::Default => (&SIZES, &[1, 2, 4, 8, 16], 6, Nanos::millis(150), 12),
@@ -79,13 +79,13 @@ impl Plan {
         for &column in callers {
             cells.push(planned(MergeAsk::Scope, SCOPE, MergeHow::Scope, (column, FEW.min(column))));
         }
-        Plan { cells, rounds, slice, fit_rounds, fit_slice: Nanos::millis(20) }
+        MergePlan { cells, rounds, slice, fit_rounds, fit_slice: Nanos::millis(20) }
     }
 
     /// The same with every stretch so many times shorter.
-    pub(crate) fn shorter(self, times: u64) -> Plan {
+    pub(crate) fn shorter(self, times: u64) -> MergePlan {
         let shorter = |whole: Nanos| Nanos(whole.0 / times.max(1));
-        Plan { slice: shorter(self.slice), fit_slice: shorter(self.fit_slice), ..self }
+        MergePlan { slice: shorter(self.slice), fit_slice: shorter(self.fit_slice), ..self }
     }
 
     /// Wall time of one cell in one round.
@@ -110,13 +110,13 @@ mod tests {
 
     #[test]
     fn every_policy_meets_every_number_of_callers_and_the_time_is_kept() {
-        let plan = Plan::of(Effort::Default);
+        let plan = MergePlan::with_effort(Effort::Default);
         for policy in POLICIES {
             let columns: Vec<u32> =
                 plan.cells.iter().filter(|cell| cell.policy == policy).map(|cell| cell.column).collect();
             assert_eq!(columns, SIZES, "{policy}");
         }
-        let seconds = |effort| Plan::of(effort).expected().as_secs_f64();
+        let seconds = |effort| MergePlan::with_effort(effort).expected().as_secs_f64();
         assert!((55.0..90.0).contains(&seconds(Effort::Default)), "{}", seconds(Effort::Default));
         assert!((8.0..15.0).contains(&seconds(Effort::Quick)), "{}", seconds(Effort::Quick));
         assert!(seconds(Effort::Full) > 200.0);
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn every_cell_has_its_base_in_the_plan() {
         for effort in [Effort::Quick, Effort::Default, Effort::Full] {
-            let plan = Plan::of(effort);
+            let plan = MergePlan::with_effort(effort);
             for cell in &plan.cells {
                 let (ask, base) = match cell.ask {
                     MergeAsk::Groups => (MergeAsk::Groups, LOOP),

@@ -5,13 +5,13 @@ use iostack_model::answers::{MergeAsk, MergeFit, MergeReport, MergeTable, Scratc
 use iostack_model::{Bytes, Caveat, Nanos, SCHEMA};
 use iostack_target::{About, MergeAsked, MergeFound, RunClock};
 
-use super::answer::Asked;
+use super::answer::MergeQuestion;
 use super::plan::PLAIN;
 use super::{advice, fit, gather};
 
 /// The report; beside the figures, when it began, the scratch file, and the bytes of a request.
 pub(crate) fn assemble(
-    asked: &Asked<'_>,
+    asked: &MergeQuestion<'_>,
     about: &About,
     (started_unix_ms, scratch, request): (u64, Option<Scratch>, Bytes),
     merging: &MergeAsked,
@@ -64,7 +64,7 @@ fn how(backend: &str) -> String {
     format!("one thread sends requests as one through {backend}, and waits for all")
 }
 
-/// What the figures say about themselves.
+/// Doubts about the figures.
 pub(crate) fn of_figures(fit: Option<&MergeFit>, tables: &[MergeTable]) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> =
         fit.and_then(|fit| not_linear::of(fit.holds, fit.residual, fit.bend)).into_iter().collect();
@@ -83,7 +83,7 @@ pub(crate) fn of_figures(fit: Option<&MergeFit>, tables: &[MergeTable]) -> Vec<C
     caveats
 }
 
-/// What the machine before the place says; in virtual time there is none.
+/// Doubts about the machine before the place; in virtual time there is none.
 fn of_the_place(about: &About, found: &MergeFound) -> Vec<Caveat> {
     if about.place.clock == RunClock::Virtual {
         return Vec::new();

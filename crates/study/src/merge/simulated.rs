@@ -15,7 +15,7 @@ use iostack_model::{
 };
 use iostack_target::{AnyTarget, Audience, Description, Target, Wanted};
 
-use super::answer::Asked;
+use super::answer::MergeQuestion;
 use super::plan::SIZES;
 use super::{advice, fit, gather, report};
 use crate::sweep::pool::{self, Given, Task};
@@ -35,7 +35,7 @@ const HOW: &str = "one caller asks for 4 to 64 KiB at a time, through the platfo
 
 /// Simulates all of it.
 pub(crate) fn simulate(
-    asked: &Asked<'_>,
+    asked: &MergeQuestion<'_>,
     target: &dyn Target,
     talk: &dyn Audience,
 ) -> anyhow::Result<MergeReport> {
@@ -114,7 +114,7 @@ fn no_command(sheet: &Description) -> MergeVerdict {
     MergeVerdict { ask: MergeAsk::Calls, policy: None, text: format!("nothing to merge with: {why}.") }
 }
 
-fn task(asked: &Asked<'_>, subsystem: Option<&str>, callers: u32, bytes: Bytes) -> Task {
+fn task(asked: &MergeQuestion<'_>, subsystem: Option<&str>, callers: u32, bytes: Bytes) -> Task {
     let mut changes = asked.changes.to_vec();
     changes.extend(subsystem.map(|word| (KEY.to_owned(), word.to_owned())));
     let job = Job {
@@ -126,7 +126,7 @@ fn task(asked: &Asked<'_>, subsystem: Option<&str>, callers: u32, bytes: Bytes) 
     Task { device: asked.on.to_owned(), changes, jobs: Ok(vec![job]), steady: false }
 }
 
-fn job(asked: &Asked<'_>) -> Job {
+fn job(asked: &MergeQuestion<'_>) -> Job {
     Job {
         mix: if asked.direction == Direction::Write { Mix::WRITE } else { Mix::READ },
         engine: Engine::Psync,
@@ -147,7 +147,7 @@ fn outcome(given: Option<Given>) -> anyhow::Result<Option<Outcome>> {
 }
 
 /// Requests per second of the drive alone, asked for 1 MiB after the other.
-fn peak(sheet: &Description, asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<f64> {
+fn peak(sheet: &Description, asked: &MergeQuestion<'_>, talk: &dyn Audience) -> anyhow::Result<f64> {
     let large = Job { access: Access::Sequential, block_sizes: BlockSizes::all(Bytes::mib(1)), ..job(asked) };
     let ran = drive(sheet, asked)?.run(&[large], Wanted::default(), talk)?;
     let outcome = ran.outcomes.first().context("a job has an outcome")?;
@@ -155,7 +155,7 @@ fn peak(sheet: &Description, asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::
 }
 
 /// The drive of a platform, as the platform has it; a drive alone is itself.
-fn drive(sheet: &Description, asked: &Asked<'_>) -> anyhow::Result<AnyTarget> {
+fn drive(sheet: &Description, asked: &MergeQuestion<'_>) -> anyhow::Result<AnyTarget> {
     let Some(named) = sheet.number(DRIVE) else {
         return asked.targets.open(Some(asked.on), asked.changes);
     };

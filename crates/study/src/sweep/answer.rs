@@ -12,50 +12,57 @@ use super::plan::{self, Base, Planned};
 use super::pool::Task;
 use super::watch::{parallel, watched};
 
-/// What is asked.
-pub struct Asked<'a> {
-    /// The device, as in `sim:DEVICE`; several with commas.
-    pub device: &'a str,
-    /// Job files. None: one job from `options`.
-    pub jobs: &'a [PathBuf],
-    /// Only these sections of them; none: all.
-    pub sections: &'a [String],
-    /// Options of the jobs.
-    pub options: &'a [(String, String)],
-    /// Changes of the device in every point, each `KEY=VALUE`.
-    pub set: &'a [String],
-    /// What is varied, each `KEY=VALUES`.
-    pub vary: &'a [String],
-    /// What can be named.
-    pub targets: &'a dyn Targets,
+/// Question of `iostack sim sweep`; its docs are the help of its flags.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct SweepQuestion {
+    /// The device, as in `sim:DEVICE`, or lab:DEVICE, which boots for each
+    /// point; several with commas.
+    pub device: String,
+    /// Job files: fio's (any name) or iostack's (.toml). None: one job from
+    /// flags.
+    pub jobs: Vec<PathBuf>,
+    /// What is varied: a number of the device, like
+    /// `flash.over_provisioning=7%,28%`, or an option of the job, like
+    /// `queue_depth=1..128*2`. Ranges: 1..8, 10%..50%+10%, 4k..1m*4. Several:
+    /// every combination.
+    #[arg(long, value_name = "KEY=VALUES")]
+    pub vary: Vec<String>,
+    /// Change a number of the device in every point; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Run only this section of the job file; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub section: Vec<String>,
+    /// Options of the jobs, which are flags of their own.
+    #[arg(skip)]
+    pub options: Vec<(String, String)>,
 }
 
 /// A sweep whose points are known.
-pub struct Ready<'a> {
+pub struct PlannedSweep<'a> {
     targets: &'a dyn Targets,
     device: String,
     axes: Vec<SweepAxis>,
     planned: Vec<Planned>,
 }
 
-impl<'a> Ready<'a> {
-    /// Every combination.
-    pub fn of(asked: &Asked<'a>) -> anyhow::Result<Ready<'a>> {
-        let changes = changes(asked.set, EXAMPLE)?;
+impl<'a> PlannedSweep<'a> {
+    /// Plans every combination.
+    pub fn new(asked: &SweepQuestion, targets: &'a dyn Targets) -> anyhow::Result<PlannedSweep<'a>> {
         let base = Base {
-            device: asked.device,
-            jobs: asked.jobs,
-            sections: asked.sections,
-            changes: &changes,
-            options: asked.options,
-            cpus: asked.targets.machine().cpu.cores_online,
-            targets: asked.targets,
+            device: &asked.device,
+            jobs: &asked.jobs,
+            sections: &asked.section,
+            changes: &changes(&asked.set, EXAMPLE)?,
+            options: &asked.options,
+            cpus: targets.machine().cpu.cores_online,
+            targets,
         };
-        let (axes, planned) = plan::plan(&base, asked.vary)?;
-        Ok(Ready { targets: asked.targets, device: asked.device.to_owned(), axes, planned })
+        let (axes, planned) = plan::plan(&base, &asked.vary)?;
+        Ok(PlannedSweep { targets, device: asked.device.clone(), axes, planned })
     }
 
-    /// What runs each point alone.
+    /// Commands that run each point alone.
     pub fn commands(&self) -> Vec<&str> {
         self.planned.iter().map(|point| point.command.as_str()).collect()
     }

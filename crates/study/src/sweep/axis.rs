@@ -75,13 +75,13 @@ pub fn product(axes: &[SweepAxis]) -> Vec<Vec<(String, String)>> {
 mod tests {
     use super::*;
 
-    fn of(devices: &str, vary: &[&str]) -> Result<Vec<SweepAxis>, String> {
+    fn axes_of(devices: &str, vary: &[&str]) -> Result<Vec<SweepAxis>, String> {
         axes(devices, &vary.iter().map(|&text| text.to_owned()).collect::<Vec<_>>())
     }
 
     #[test]
     fn the_points_are_the_product_and_the_last_axis_changes_fastest() {
-        let axes = of("a,b", &["flash.x=1,2", "queue-depth=8..16*2"]).expect("sound");
+        let axes = axes_of("a,b", &["flash.x=1,2", "queue-depth=8..16*2"]).expect("sound");
         let points = product(&axes);
         assert_eq!(points.len(), 8);
         let named = |point: &[(String, String)]| {
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn one_device_and_nothing_varied_is_one_point() {
-        assert_eq!(product(&of("a", &[]).expect("sound")), vec![Vec::new()]);
+        assert_eq!(product(&axes_of("a", &[]).expect("sound")), vec![Vec::new()]);
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
             (&["a=4..1"], "`--vary a=4..1`: `4..1` ends before"),
             (&["a=1..1000", "b=1..1000"], "more than 100000 points"),
         ] {
-            let error = of("d", vary).expect_err("no axis");
+            let error = axes_of("d", vary).expect_err("no axis");
             assert!(error.contains(said), "{error}");
         }
     }

@@ -12,10 +12,10 @@ use iostack_target::Targets;
 use super::pool::Task;
 use crate::what_if::steady;
 
-/// What the command is made of.
+/// Parts of a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
-    /// Job files.
+    /// Paths of job files.
     pub jobs: &'a [PathBuf],
     /// Sections of them.
     pub sections: &'a [String],

@@ -16,4 +16,4 @@ pub mod pool;
 mod values;
 pub mod watch;
 
-pub use answer::{Asked, Ready};
+pub use answer::{PlannedSweep, SweepQuestion};

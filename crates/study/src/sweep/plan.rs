@@ -12,12 +12,12 @@ use super::command::{self, Parts};
 use super::pool::Task;
 use crate::what_if::steady;
 
-/// What was asked for, before anything is varied.
+/// Device and jobs before anything is varied.
 #[derive(Clone, Copy)]
 pub struct Base<'a> {
     /// The device, or several with commas.
     pub device: &'a str,
-    /// Job files.
+    /// Paths of job files.
     pub jobs: &'a [PathBuf],
     /// Sections of them.
     pub sections: &'a [String],
@@ -25,20 +25,20 @@ pub struct Base<'a> {
     pub changes: &'a [(String, String)],
     /// Options of every job.
     pub options: &'a [(String, String)],
-    /// For `$ncpus` in job files.
+    /// Value of `$ncpus` in job files.
     pub cpus: u32,
-    /// What can be named.
+    /// Table of targets.
     pub targets: &'a dyn Targets,
 }
 
 /// A point: its settings, the command that runs it alone, and the task.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// What it sets, key and value.
+    /// Settings, each a key and a value.
     pub settings: Vec<(String, String)>,
-    /// What gives the same alone.
+    /// Command that gives the same alone.
     pub command: String,
-    /// What is run.
+    /// Task that runs it.
     pub task: Task,
 }
 
@@ -124,7 +124,7 @@ fn point(base: &Base<'_>, device: &str, settings: Vec<(String, String)>) -> Plan
     Planned { settings, command, task: Task { device, changes, jobs, steady } }
 }
 
-/// What others refine comes first, as when the command is typed.
+/// Sorts options so that those which others refine come first, as when the command is typed.
 pub fn in_order(options: &mut [(String, String)]) {
     let known = iostack_workload::native_options();
     options.sort_by_key(|(name, _)| known.iter().position(|option| option.name == name));

@@ -17,20 +17,20 @@ use crate::what_if::steady;
 /// One simulation to be run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// The device.
+    /// Name of the device.
     pub device: String,
     /// Its changed numbers.
     pub changes: Vec<(String, String)>,
-    /// What is asked, or why nothing can be.
+    /// Jobs, or why there are none.
     pub jobs: Result<Vec<Job>, String>,
     /// It is one job without an end, which is run in steady state.
     pub steady: bool,
 }
 
-/// What a simulation gave.
+/// Outcomes of a simulation, or its error.
 pub type Given = Result<Vec<Outcome>, String>;
 
-/// How far the whole is.
+/// Progress of the whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watched {
     /// The task that ended just now.
@@ -41,7 +41,7 @@ pub struct Watched {
     pub share: f64,
 }
 
-enum Message {
+enum PointMessage {
     Share(usize, f64),
     Ended(usize, Box<Given>),
 }
@@ -69,11 +69,11 @@ pub fn run(
         let mut done = 0;
         for message in receiver {
             let ended = match message {
-                Message::Share(index, share) => {
+                PointMessage::Share(index, share) => {
                     shares[index] = share;
                     None
                 }
-                Message::Ended(index, result) => {
+                PointMessage::Ended(index, result) => {
                     shares[index] = 1.0;
                     given[index] = Some(*result);
                     done += 1;
@@ -92,7 +92,7 @@ fn work(
     (tasks, targets): (&[Task], &dyn Targets),
     next: &AtomicUsize,
     stop: &AtomicBool,
-    sender: &Sender<Message>,
+    sender: &Sender<PointMessage>,
 ) {
     loop {
         let index = next.fetch_add(1, Ordering::Relaxed);
@@ -100,10 +100,11 @@ fn work(
         if stop.load(Ordering::Relaxed) {
             return;
         }
-        let heard = Heard { index, stop, counted: Counted::of(task), sender: sender.clone() };
+        let heard =
+            PointAudience { index, stop, counted: ProgressCount::of_task(task), sender: sender.clone() };
         let caught = catch_unwind(AssertUnwindSafe(|| one(task, targets, &heard)));
         let result = caught.unwrap_or_else(|panic| Err(mistake(&*panic)));
-        let _ = sender.send(Message::Ended(index, Box::new(result)));
+        let _ = sender.send(PointMessage::Ended(index, Box::new(result)));
     }
 }
 
@@ -120,14 +121,14 @@ fn one(task: &Task, targets: &dyn Targets, audience: &dyn Audience) -> Given {
 }
 
 /// Hears how far one task is, and tells it.
-struct Heard<'a> {
+struct PointAudience<'a> {
     index: usize,
     stop: &'a AtomicBool,
-    counted: Mutex<Counted>,
-    sender: Sender<Message>,
+    counted: Mutex<ProgressCount>,
+    sender: Sender<PointMessage>,
 }
 
-impl Audience for Heard<'_> {
+impl Audience for PointAudience<'_> {
     fn stop(&self) -> &AtomicBool {
         self.stop
     }
@@ -139,7 +140,7 @@ impl Audience for Heard<'_> {
     fn progress(&self, progress: &Progress) {
         let share = self.counted.lock().unwrap_or_else(PoisonError::into_inner).share(progress);
         // The receiver lives as long as there are senders.
-        let _ = self.sender.send(Message::Share(self.index, share));
+        let _ = self.sender.send(PointMessage::Share(self.index, share));
     }
 }
 
@@ -149,24 +150,24 @@ fn mistake(panic: &(dyn std::any::Any + Send)) -> String {
     format!("a mistake in iostack, please report it: {}", text.unwrap_or("no message"))
 }
 
-/// How long a task takes beside others: the simulated seconds that are asked for, a few where none are.
+/// Weight of a task beside others: the simulated seconds that are asked for, a few where none are.
 pub fn weight(task: &Task) -> f64 {
     let seconds = |job: &Job| job.runtime.map_or(4.0, Nanos::as_secs_f64).max(0.1);
     task.jobs.as_deref().unwrap_or_default().iter().map(seconds).sum::<f64>().max(0.1)
 }
 
 /// The share done of jobs that run one after the other, each counting the same.
-struct Counted {
+struct ProgressCount {
     groups: usize,
     /// Name of the group that runs, and groups before it.
     seen: (String, usize),
 }
 
-impl Counted {
-    fn of(task: &Task) -> Mutex<Counted> {
+impl ProgressCount {
+    fn of_task(task: &Task) -> Mutex<ProgressCount> {
         let jobs = task.jobs.as_deref().unwrap_or_default();
         let groups = jobs.iter().skip(1).filter(|job| job.stonewall).count() + 1;
-        Mutex::new(Counted { groups, seen: (String::new(), 0) })
+        Mutex::new(ProgressCount { groups, seen: (String::new(), 0) })
     }
 
     fn share(&mut self, progress: &Progress) -> f64 {
@@ -235,14 +236,14 @@ mod tests {
 
     #[test]
     fn jobs_behind_a_stonewall_share_the_progress() {
-        let mut counted = Counted { groups: 2, seen: (String::new(), 0) };
+        let mut counted = ProgressCount { groups: 2, seen: (String::new(), 0) };
         let mut at = |job: &str, done: f64| {
             counted.share(&Progress { job: job.to_owned(), done: Some(done), ..Progress::default() })
         };
         let shares = [at("fill", 0.5), at("fill", 1.0), at("run", 0.5), at("run", 2.0)];
         let percents = shares.map(|share| (share * 100.0).round() as u32);
         assert_eq!(percents, [25, 50, 75, 100]);
-        let mut timed = Counted { groups: 1, seen: (String::new(), 0) };
+        let mut timed = ProgressCount { groups: 1, seen: (String::new(), 0) };
         let progress = Progress { elapsed: Nanos(1), expected: Some(Nanos(4)), ..Progress::default() };
         assert!((timed.share(&progress) - 0.25).abs() < 1e-9);
     }

@@ -41,7 +41,7 @@ pub fn watched(
     given
 }
 
-/// What one point gave, in a few words.
+/// Result of one point, in a few words.
 fn brief(given: &Given) -> String {
     match given {
         Ok(outcomes) => {

@@ -8,53 +8,70 @@ use iostack_target::{Audience, EXAMPLE, Targets, changes};
 
 use super::chain::{chain, sheets};
 use super::named::{self, Named};
-use super::{Ready, fill, run, typed};
+use super::{WhatIfChain, fill, run, typed};
 use crate::sweep::plan::Base;
 use crate::sweep::watch::parallel;
 
-/// What is asked.
-pub struct Asked<'a> {
+/// Question of `iostack sim what-if`; its docs are the help of its flags.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct WhatIfQuestion {
     /// The platform or device, as in `sim:NAME`.
-    pub platform: Option<&'a str>,
-    /// Job files. None: a job from `options`; without those too, one that fills something.
-    pub jobs: &'a [PathBuf],
-    /// Only these sections of them; none: all.
-    pub sections: &'a [String],
-    /// Options of the jobs.
-    pub options: &'a [(String, String)],
-    /// One change, each part `KEY=VALUE`.
-    pub set: &'a [String],
-    /// Changes on top of each other, each `KEY=VALUE[,KEY=VALUE]`.
-    pub step: &'a [String],
-    /// What differs in every run, each `KEY=VALUE`.
-    pub base: &'a [String],
+    pub platform: Option<String>,
+    /// Job files: fio's (any name) or iostack's (.toml). None: a job from
+    /// flags; without flags one that fills something.
+    pub jobs: Vec<PathBuf>,
+    /// A change: a number of the platform, like
+    /// `platform.adapter.adapter.coalesce=8`, or an option of the job, like
+    /// `queue_depth=64`; several are one change.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Changes on top of each other, one run after each:
+    /// "KEY=VALUE[,KEY=VALUE]", may be repeated.
+    #[arg(long, value_name = "CHANGES", conflicts_with = "set")]
+    pub step: Vec<String>,
+    /// A number that differs in every run, before and after; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub base: Vec<String>,
     /// An improvement with a name.
-    pub named: Option<&'a str>,
-    /// All improvements with a name.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["set", "step"])]
+    pub named: Option<String>,
+    /// Run all improvements with a name; a table in Markdown.
+    #[arg(long, conflicts_with_all = ["set", "step", "named", "platform", "list", "html"])]
     pub all: bool,
-    /// What can be named.
-    pub targets: &'a dyn Targets,
+    /// Run only this section of the job file; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub section: Vec<String>,
+    /// Options of the jobs, which are flags of their own.
+    #[arg(skip)]
+    pub options: Vec<(String, String)>,
 }
+
+/// A question, and the table that it is asked of.
+type Typed<'a> = (&'a WhatIfQuestion, &'a dyn Targets);
 
 type Pairs = Vec<(String, String)>;
 
 /// Runs what was asked for: one chain, or one for each improvement with a name.
-pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<Vec<WhatIf>> {
+pub fn answer(
+    asked: &WhatIfQuestion,
+    targets: &dyn Targets,
+    talk: &dyn Audience,
+) -> anyhow::Result<Vec<WhatIf>> {
     let chains = if asked.all {
         named::all()
             .iter()
-            .map(|named| of_named(asked, named, talk))
-            .collect::<anyhow::Result<Vec<Ready>>>()?
+            .map(|named| of_named((asked, targets), named, talk))
+            .collect::<anyhow::Result<Vec<WhatIfChain>>>()?
     } else {
-        vec![one(asked, talk)?]
+        vec![one((asked, targets), talk)?]
     };
-    Ok(run(chains, (parallel(None), asked.targets), talk))
+    Ok(run(chains, (parallel(None), targets), talk))
 }
 
-/// What was asked for: by name, or by changes.
-fn one(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<Ready> {
-    if let Some(id) = asked.named {
-        return of_named(asked, &named::find(id)?, talk);
+/// Chain that was asked for by name or by changes.
+fn one((asked, targets): Typed<'_>, talk: &dyn Audience) -> anyhow::Result<WhatIfChain> {
+    if let Some(id) = &asked.named {
+        return of_named((asked, targets), &named::find(id)?, talk);
     }
     let steps = if asked.step.is_empty() {
         let together: anyhow::Result<Vec<Pairs>> =
@@ -63,7 +80,7 @@ fn one(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<Ready> {
     } else {
         asked.step.iter().map(|text| typed::changes("--step", text)).collect::<anyhow::Result<_>>()?
     };
-    let Some(platform) = asked.platform else {
+    let Some(platform) = &asked.platform else {
         bail!(
             "name a platform or a device (`iostack sim list`), or an improvement (`iostack sim what-if --list`)"
         );
@@ -72,36 +89,35 @@ fn one(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<Ready> {
         steps.iter().any(|step| !step.is_empty()),
         "nothing is changed; say what, like --set {EXAMPLE} (`iostack sim show {platform}` lists what can be)"
     );
-    ready(asked, platform, None, asked.options, &steps, talk)
+    ready((asked, targets), platform, None, &asked.options, &steps, talk)
 }
 
-fn of_named(asked: &Asked<'_>, named: &Named, talk: &dyn Audience) -> anyhow::Result<Ready> {
-    let platform = asked.platform.unwrap_or(&named.platform);
+fn of_named((asked, targets): Typed<'_>, named: &Named, talk: &dyn Audience) -> anyhow::Result<WhatIfChain> {
+    let platform = asked.platform.as_ref().unwrap_or(&named.platform);
     let mut job = named.job();
-    for (key, value) in asked.options {
+    for (key, value) in &asked.options {
         job.retain(|(other, _)| other != key);
         job.push((key.clone(), value.clone()));
     }
-    ready(asked, platform, Some(named), &job, &[named.set()], talk)
+    ready((asked, targets), platform, Some(named), &job, &[named.set()], talk)
         .with_context(|| format!("`{}` of experiments/what-ifs.toml", named.id))
 }
 
 /// Checks all of it; then looks for a job that fills something, unless one was asked for.
 fn ready(
-    asked: &Asked<'_>,
+    (asked, targets): Typed<'_>,
     platform: &str,
     named: Option<&Named>,
     options: &[(String, String)],
     steps: &[Pairs],
     talk: &dyn Audience,
-) -> anyhow::Result<Ready> {
-    let targets = asked.targets;
+) -> anyhow::Result<WhatIfChain> {
     let device = targets.bare(platform);
     let mut base_changes = named.map(Named::base).unwrap_or_default();
-    base_changes.extend(changes(asked.base, EXAMPLE)?);
+    base_changes.extend(changes(&asked.base, EXAMPLE)?);
     let cpus = targets.machine().cpu.cores_online;
     let chain_of = |options: &[(String, String)]| {
-        let (jobs, sections, changes) = (asked.jobs, asked.sections, &base_changes);
+        let (jobs, sections, changes) = (&asked.jobs, &asked.section, &base_changes);
         chain(&Base { device, jobs, sections, changes, options, cpus, targets }, steps)
     };
     let sheets = sheets(targets, device, &base_changes, steps)?;
@@ -109,10 +125,10 @@ fn ready(
     // Options alone leave the rest of the job as it is; a job of a file is what its file says.
     let has_job = !asked.jobs.is_empty() || options.iter().any(|(key, _)| key != "seed");
     if has_job {
-        return Ok(Ready::new(device, &sheets[0], card, chain_of(options)?));
+        return Ok(WhatIfChain::new(device, &sheets[0], card, chain_of(options)?));
     }
     chain_of(&fill::plain(&sheets, options))?;
     let first = targets.open(Some(&targets.word(device)), &base_changes)?;
     let filled = fill::options(&*first, &sheets, options, talk.stop());
-    Ok(Ready::new(device, &sheets[0], card, chain_of(&filled)?))
+    Ok(WhatIfChain::new(device, &sheets[0], card, chain_of(&filled)?))
 }

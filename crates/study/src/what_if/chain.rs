@@ -23,7 +23,7 @@ pub(crate) struct Link {
 
 /// The run as it is, then one a step. What no run could have, and a step that changes nothing, is refused.
 pub(crate) fn chain(base: &Base<'_>, steps: &[Vec<(String, String)>]) -> anyhow::Result<Vec<Link>> {
-    let mut state = State::new(base)?;
+    let mut state = ChainState::new(base)?;
     let mut links = vec![state.link(base, "before".to_owned(), Vec::new())?];
     for step in steps {
         let changes = state.apply(base, step)?;
@@ -34,20 +34,20 @@ pub(crate) fn chain(base: &Base<'_>, steps: &[Vec<(String, String)>]) -> anyhow:
 }
 
 /// Target and job as they are after some steps.
-struct State {
+struct ChainState {
     changes: Vec<(String, String)>,
     options: Vec<(String, String)>,
     sheet: Description,
     jobs: Vec<Job>,
 }
 
-impl State {
-    fn new(base: &Base<'_>) -> anyhow::Result<State> {
+impl ChainState {
+    fn new(base: &Base<'_>) -> anyhow::Result<ChainState> {
         let sheet = described(base.targets, base.device, base.changes)?;
         let mut options = base.options.to_vec();
         in_order(&mut options);
         let jobs = jobs(base, &options)?;
-        Ok(State { changes: base.changes.to_vec(), options, sheet, jobs })
+        Ok(ChainState { changes: base.changes.to_vec(), options, sheet, jobs })
     }
 
     /// Changes target and job; what differs then, each as it was and as it is.

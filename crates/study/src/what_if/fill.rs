@@ -11,7 +11,7 @@ use super::steady;
 
 /// Depths that are tried, each thread's.
 const DEPTHS: [u64; 3] = [32, 128, 512];
-/// From this busy share on a resource is used up.
+/// Busy share from which on a resource is used up.
 const FULL: f64 = 0.9;
 
 /// Options of a job that fills some resource of the target, as good as can be; `sheets` are all that will run it,

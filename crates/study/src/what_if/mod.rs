@@ -27,39 +27,38 @@ use crate::sweep::command;
 use crate::sweep::pool::{Given, Task};
 use crate::sweep::watch::watched;
 
-pub use answer::{Asked, answer};
+pub use answer::{WhatIfQuestion, answer};
 pub use one_run::OneRun;
 
 /// A chain that is ready to run.
-pub(crate) struct Ready {
+pub(crate) struct WhatIfChain {
     pub(crate) device: String,
     pub(crate) title: String,
     pub(crate) named: Option<WhatIfNamed>,
     pub(crate) links: Vec<Link>,
 }
 
-impl Ready {
-    /// Of a checked chain.
+impl WhatIfChain {
     pub(crate) fn new(
         device: &str,
         sheet: &Description,
         named: Option<WhatIfNamed>,
         links: Vec<Link>,
-    ) -> Ready {
-        Ready { device: device.to_owned(), title: sheet.title.clone(), named, links }
+    ) -> WhatIfChain {
+        WhatIfChain { device: device.to_owned(), title: sheet.title.clone(), named, links }
     }
 }
 
 /// Runs every step of every chain, as many at once as asked.
 pub(crate) fn run(
-    chains: Vec<Ready>,
+    chains: Vec<WhatIfChain>,
     (parallel, targets): (usize, &dyn Targets),
     talk: &dyn Audience,
 ) -> Vec<WhatIf> {
     let links = || chains.iter().flat_map(|chain| &chain.links);
     let tasks: Vec<Task> = links().map(|link| link.task.clone()).collect();
     let names: Vec<String> =
-        chains.iter().flat_map(|chain| chain.links.iter().map(|link| of(chain, link))).collect();
+        chains.iter().flat_map(|chain| chain.links.iter().map(|link| run_name(chain, link))).collect();
     let mut given = watched(&tasks, &names, (parallel, targets), talk).into_iter();
     let interrupted = talk.stop().load(Ordering::Relaxed);
     let results = chains.into_iter().map(|chain| {
@@ -79,7 +78,7 @@ pub(crate) fn run(
     results.collect()
 }
 
-fn of(chain: &Ready, link: &Link) -> String {
+fn run_name(chain: &WhatIfChain, link: &Link) -> String {
     match &chain.named {
         Some(named) => format!("{}, {}", named.id, link.name),
         None => link.name.clone(),

@@ -12,13 +12,13 @@ const FILE: &str = include_str!("../../experiments/what-ifs.toml");
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Named {
-    /// What it is asked for by.
+    /// Name on the command line.
     pub id: String,
     /// The change in words.
     pub title: String,
     /// The document that calls for it, and the place.
     pub(crate) source: String,
-    /// What to know when reading the result.
+    /// Remark on the result.
     #[serde(default)]
     pub(crate) note: String,
     /// The platform, or the device.
@@ -26,7 +26,7 @@ pub struct Named {
     /// Numbers of it that differ in every run.
     #[serde(default)]
     base: BTreeMap<String, toml::Value>,
-    /// What is changed.
+    /// Changes.
     set: BTreeMap<String, toml::Value>,
     /// Options of the job; none: a job that fills something.
     #[serde(default)]
@@ -35,13 +35,13 @@ pub struct Named {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct NamedFile {
     #[serde(default)]
     what_if: Vec<Named>,
 }
 
 impl Named {
-    /// For the report.
+    /// Card for the report.
     pub(crate) fn card(&self) -> WhatIfNamed {
         WhatIfNamed {
             id: self.id.clone(),
@@ -74,7 +74,7 @@ fn pairs(table: &BTreeMap<String, toml::Value>) -> Vec<(String, String)> {
 
 /// All, in the order of the file.
 pub fn all() -> Vec<Named> {
-    let file: File = toml::from_str(FILE).expect("a test reads what is built in");
+    let file: NamedFile = toml::from_str(FILE).expect("a test reads what is built in");
     file.what_if
 }
 

@@ -12,7 +12,7 @@ use crate::sweep::command::{self, Parts};
 use crate::sweep::pool::Task;
 use crate::sweep::watch::watched;
 
-/// What is asked.
+/// Question with all that it needs.
 pub struct OneRun<'a> {
     /// Job files. None: a job from `options`; without those too, one that fills something.
     pub files: &'a [PathBuf],
@@ -22,12 +22,12 @@ pub struct OneRun<'a> {
     pub device: &'a str,
     /// Changes of it.
     pub changes: Vec<(String, String)>,
-    /// What can be named.
+    /// Table of targets.
     pub targets: &'a dyn Targets,
 }
 
 impl OneRun<'_> {
-    /// What the last job gave, and the command that does the same alone.
+    /// Outcome of the last job, and the command that does the same alone.
     pub fn run(self, audience: &dyn Audience) -> anyhow::Result<(Outcome, String)> {
         let OneRun { files, options: given, device, changes, targets } = self;
         let asked = !files.is_empty() || given.iter().any(|(key, _)| key != "seed");

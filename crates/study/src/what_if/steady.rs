@@ -25,7 +25,7 @@ const REQUESTS_FIRST: f64 = 1e6;
 const REQUESTS_MOST: u64 = 3_000_000;
 /// The window has so many elements.
 const ELEMENTS: u64 = 40;
-/// What must agree, as a share.
+/// Difference allowed between halves, as a share.
 const HALVES: f64 = 0.01;
 const REACH: f64 = 0.005;
 const RESIDUAL: f64 = 0.01;

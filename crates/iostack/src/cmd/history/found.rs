@@ -14,18 +14,17 @@ use crate::stored::Stored;
 pub(super) struct Noted {
     /// The series it belongs to.
     pub(super) name: SeriesName,
-    /// Its figures.
     pub(super) run: HistoryRun,
 }
 
 /// The outcomes of an answer, and the figures of each that are followed.
-pub(super) struct Found {
+pub(super) struct FoundOutcomes {
     named: Named,
     figures: Vec<[Option<Interval>; 3]>,
 }
 
 /// The outcomes of a run, a check or a comparison in turns, which has one a side.
-pub(super) fn found(stored: &Stored) -> anyhow::Result<Found> {
+pub(super) fn found(stored: &Stored) -> anyhow::Result<FoundOutcomes> {
     if stored.kind == AbReport::KIND {
         return Ok(sides(&stored.parse()?));
     }
@@ -34,11 +33,11 @@ pub(super) fn found(stored: &Stored) -> anyhow::Result<Found> {
         bail!("`{}` has no outcome: it was cut short; add one that ran", stored.path);
     }
     let figures = named.outcomes.iter().map(|(_, outcome)| followed(outcome)).collect();
-    Ok(Found { named, figures })
+    Ok(FoundOutcomes { named, figures })
 }
 
 /// Both sides, with the mean of each figure over a side's runs.
-fn sides(report: &AbReport) -> Found {
+fn sides(report: &AbReport) -> FoundOutcomes {
     let side = |side: AbSide, name: &str| {
         let at = report.design.figures.iter().position(|figure| figure.name == name)?;
         let turns = report.blocks.iter().flat_map(|block| block.order.iter().zip(&block.runs));
@@ -54,10 +53,13 @@ fn sides(report: &AbReport) -> Found {
         (arm.name.clone(), Outcome { started_unix_ms: report.started_unix_ms, ..empty })
     });
     let (machine, outcomes) = (report.machine.clone(), outcomes.collect());
-    Found { named: Named { iostack: report.iostack.clone(), machine, outcomes }, figures: figures.to_vec() }
+    FoundOutcomes {
+        named: Named { iostack: report.iostack.clone(), machine, outcomes },
+        figures: figures.to_vec(),
+    }
 }
 
-impl Found {
+impl FoundOutcomes {
     /// A line of the index for each outcome; `machine` is what the user calls the machine, `added` the time where an
     /// outcome has none of its own.
     pub(super) fn noted(&self, answer: &str, machine: Option<&str>, added: u64) -> Vec<Noted> {
@@ -94,10 +96,11 @@ impl Found {
     }
 }
 
-/// What differs between the conditions of two runs; each is an answer and the place of an outcome in it.
-pub(super) fn changed(before: (&Found, u32), after: (&Found, u32)) -> Vec<HistoryCondition> {
-    let outcome =
-        |(found, place): (&Found, u32)| found.named.outcomes.get(place as usize).map(|(_, one)| one.clone());
+/// Conditions that differ between two runs; each run is an answer and the index of an outcome in it.
+pub(super) fn changed(before: (&FoundOutcomes, u32), after: (&FoundOutcomes, u32)) -> Vec<HistoryCondition> {
+    let outcome = |(found, place): (&FoundOutcomes, u32)| {
+        found.named.outcomes.get(place as usize).map(|(_, one)| one.clone())
+    };
     let (Some(a), Some(b)) = (outcome(before), outcome(after)) else { return Vec::new() };
     let (of_a, of_b) = (&before.0.named, &after.0.named);
     let told = compare(&a, &b, (&of_a.machine, &of_b.machine), iostack_doubt::says);

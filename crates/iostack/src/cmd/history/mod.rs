@@ -27,14 +27,14 @@ use crate::exit::{self, Ended};
 use crate::stored;
 use crate::talk::{Talk, data, paragraph};
 use crate::written::AnswerArgs;
-use store::{Kept, Store};
+use store::{HistoryStore, StoreContent};
 
 /// Arguments of `iostack history`.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct HistoryArgs {
     #[command(subcommand)]
-    act: Option<Act>,
+    act: Option<HistoryAct>,
     /// One series by its number, or those whose machine, target or job has
     /// these words [every series].
     series: Option<String>,
@@ -63,7 +63,7 @@ struct PlaceArg {
 }
 
 #[derive(clap::Subcommand)]
-enum Act {
+enum HistoryAct {
     /// Keep outcomes of run, check or ab.
     Add(AddArgs),
 }
@@ -91,12 +91,12 @@ enum Figure {
 
 /// Adds, or tells.
 pub(crate) fn run(args: &HistoryArgs) -> anyhow::Result<Ended> {
-    if let Some(Act::Add(add_args)) = &args.act {
+    if let Some(HistoryAct::Add(add_args)) = &args.act {
         return add(add_args);
     }
     args.answer.refuse("history", None)?;
     let since_unix_ms = args.since.as_deref().map(since).transpose()?;
-    let store = Store::find(args.place.store.as_ref())?;
+    let store = HistoryStore::find(args.place.store.as_ref())?;
     let talk = args.answer.talk();
     let mut kept = store.read()?;
     if let Some(mended) = &kept.mended {
@@ -120,8 +120,8 @@ pub(crate) fn run(args: &HistoryArgs) -> anyhow::Result<Ended> {
 
 fn history(
     args: &HistoryArgs,
-    store: &Store,
-    kept: &mut Kept,
+    store: &HistoryStore,
+    kept: &mut StoreContent,
     since_unix_ms: Option<u64>,
 ) -> anyhow::Result<History> {
     let noted = std::mem::take(&mut kept.entries).into_iter().flat_map(|entry| entry.outcomes);
@@ -166,7 +166,7 @@ fn add(args: &AddArgs) -> anyhow::Result<Ended> {
             "`--machine {name}` cannot be the name of a folder; give letters, digits, `-`, `_` or `.`"
         );
     }
-    let store = Store::find(args.place.store.as_ref())?;
+    let store = HistoryStore::find(args.place.store.as_ref())?;
     let (mut answers, mut outcomes, mut there, mut lost) = (0, 0, 0, 0);
     for file in &args.files {
         match read(file).and_then(|stored| store.add(&stored, machine)) {

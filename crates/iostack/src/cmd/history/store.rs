@@ -8,7 +8,7 @@
 //!
 //! The answers are the store; the index only saves reading them. A line that is damaged or missing costs its answer to be read
 //! again. A later layout of the index has another name, so that two versions of iostack can use one store. Start reading
-//! at [`Store::add`], then [`Store::read`].
+//! at [`HistoryStore::add`], then [`HistoryStore::read`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
@@ -21,7 +21,7 @@ use iostack_host::save;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::found::{Found, Noted, found};
+use super::found::{FoundOutcomes, Noted, found};
 use crate::exit;
 use crate::stored::{self, Stored};
 
@@ -29,37 +29,37 @@ use crate::stored::{self, Stored};
 const INDEX: &str = "index-1.ndjson";
 /// Bytes of a content's sum that are its name.
 const NAME_BYTES: usize = 16;
-/// Between two tries to get the lock.
+/// Pause between two tries to get the lock.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A folder of answers.
-pub(super) struct Store {
+pub(super) struct HistoryStore {
     pub(super) folder: PathBuf,
 }
 
 /// An answer as the index has it.
 #[derive(Deserialize, Serialize)]
-pub(super) struct Entry {
+pub(super) struct IndexEntry {
     answer: String,
     pub(super) outcomes: Vec<Noted>,
 }
 
 /// Entries by their answers, each with its place in the index.
-type Indexed = BTreeMap<String, (usize, Entry)>;
+type Indexed = BTreeMap<String, (usize, IndexEntry)>;
 
-/// What a store has.
+/// Content of a store.
 #[derive(Default)]
-pub(super) struct Kept {
-    pub(super) entries: Vec<Entry>,
-    /// What could not be read, in whole sentences.
+pub(super) struct StoreContent {
+    pub(super) entries: Vec<IndexEntry>,
+    /// Answers that could not be read, in whole sentences.
     pub(super) problems: Vec<String>,
     /// The index had to be made anew: why.
     pub(super) mended: Option<String>,
 }
 
-impl Store {
+impl HistoryStore {
     /// The folder that was named, or that of this user.
-    pub(super) fn find(typed: Option<&PathBuf>) -> anyhow::Result<Store> {
+    pub(super) fn find(typed: Option<&PathBuf>) -> anyhow::Result<HistoryStore> {
         let variable =
             |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let data = || variable("XDG_DATA_HOME").or_else(|| Some(variable("HOME")?.join(".local/share")));
@@ -67,7 +67,7 @@ impl Store {
         let folder = folder.or_else(|| Some(data()?.join("iostack/history")));
         let folder =
             folder.context("there is no home folder to keep a history in; name one with --store DIR")?;
-        Ok(Store { folder })
+        Ok(HistoryStore { folder })
     }
 
     pub(super) fn path(&self, answer: &str) -> PathBuf {
@@ -96,7 +96,7 @@ impl Store {
         save::new_file(&path, &stored.text)?;
         let outcomes = found.noted(&answer, machine, modified(&path));
         let count = outcomes.len();
-        self.append(&Entry { answer, outcomes }).with_context(|| {
+        self.append(&IndexEntry { answer, outcomes }).with_context(|| {
             format!("`{}` is kept, and will be found; but the index could not be written", path.display())
         })?;
         drop(lock);
@@ -104,7 +104,7 @@ impl Store {
     }
 
     /// Everything that is kept, in the order in which it came.
-    pub(super) fn read(&self) -> anyhow::Result<Kept> {
+    pub(super) fn read(&self) -> anyhow::Result<StoreContent> {
         ensure!(
             self.folder.join("answers").is_dir(),
             "there is no history in `{}` yet; begin it with `iostack history add FILE`",
@@ -114,13 +114,13 @@ impl Store {
         let names = self.names()?;
         if damaged == 0 && entries.len() == names.len() && names.iter().all(|name| entries.contains_key(name))
         {
-            return Ok(Kept { entries: in_order(entries), ..Kept::default() });
+            return Ok(StoreContent { entries: in_order(entries), ..StoreContent::default() });
         }
         self.mended()
     }
 
     /// One answer, whole.
-    pub(super) fn answer(&self, answer: &str) -> anyhow::Result<Found> {
+    pub(super) fn answer(&self, answer: &str) -> anyhow::Result<FoundOutcomes> {
         let path = self.path(answer);
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
         let content = answer.rsplit('/').next().unwrap_or(answer);
@@ -173,7 +173,7 @@ impl Store {
     }
 
     /// The index made anew from what of it is whole and the answers that it lacks, and kept where that can be.
-    fn mended(&self) -> anyhow::Result<Kept> {
+    fn mended(&self) -> anyhow::Result<StoreContent> {
         // Whoever adds an answer has the lock until its line stands; a store that cannot be written to is read as it is.
         let lock = self.lock();
         let (mut entries, damaged) = self.indexed()?;
@@ -185,14 +185,14 @@ impl Store {
         let mut lacking: Vec<(u64, String)> =
             lacking.map(|name| (modified(&self.path(&name)), name)).collect();
         lacking.sort_unstable();
-        let mut kept = Kept { entries: in_order(entries), ..Kept::default() };
+        let mut kept = StoreContent { entries: in_order(entries), ..StoreContent::default() };
         let read = lacking.len();
         for (added, name) in lacking {
             let machine = name.split_once('/').map(|(machine, _)| machine);
             match self.answer(&name) {
                 Ok(found) => {
                     let outcomes = found.noted(&name, machine, added);
-                    kept.entries.push(Entry { answer: name, outcomes });
+                    kept.entries.push(IndexEntry { answer: name, outcomes });
                 }
                 Err(error) => kept.problems.push(format!("{error:#}")),
             }
@@ -225,7 +225,7 @@ impl Store {
     }
 
     /// A line at the end of the index, or none.
-    fn append(&self, entry: &Entry) -> anyhow::Result<()> {
+    fn append(&self, entry: &IndexEntry) -> anyhow::Result<()> {
         let path = self.folder.join(INDEX);
         let mut file = File::options().create(true).read(true).append(true).open(path)?;
         let length = file.seek(SeekFrom::End(0))?;
@@ -244,26 +244,26 @@ impl Store {
     }
 
     /// A whole new index, in place of what is there.
-    fn write(&self, entries: &[Entry]) -> anyhow::Result<()> {
+    fn write(&self, entries: &[IndexEntry]) -> anyhow::Result<()> {
         let lines = entries.iter().map(line).collect::<anyhow::Result<String>>()?;
         save::replace(&self.folder.join(INDEX), &lines)
     }
 }
 
-/// As they stand in the index: one behind the other, as they came.
-fn in_order(entries: Indexed) -> Vec<Entry> {
-    let mut placed: Vec<(usize, Entry)> = entries.into_values().collect();
+/// Entries in the order of the index, which is that of their arrival.
+fn in_order(entries: Indexed) -> Vec<IndexEntry> {
+    let mut placed: Vec<(usize, IndexEntry)> = entries.into_values().collect();
     placed.sort_unstable_by_key(|(place, _)| *place);
     placed.into_iter().map(|(_, entry)| entry).collect()
 }
 
 /// Its checksum, then itself.
-fn line(entry: &Entry) -> anyhow::Result<String> {
+fn line(entry: &IndexEntry) -> anyhow::Result<String> {
     let json = serde_json::to_string(entry).context("an entry is plain data")?;
     Ok(format!("{:08x} {json}\n", crc32c::crc32c(json.as_bytes())))
 }
 
-fn entry(line: &[u8]) -> Option<Entry> {
+fn entry(line: &[u8]) -> Option<IndexEntry> {
     let (sum, json) = line.split_at_checked(8)?;
     let json = json.strip_prefix(b" ")?;
     let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?, 16).ok()?;
@@ -278,7 +278,7 @@ fn content_name(text: &str) -> String {
     format!("{:032x}", u128::from_be_bytes(first))
 }
 
-/// When a file was written, milliseconds since 1970 UTC.
+/// Time at which a file was written, milliseconds since 1970 UTC.
 fn modified(path: &Path) -> u64 {
     let time = path.metadata().and_then(|data| data.modified()).unwrap_or_else(|_| SystemTime::now());
     time.duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64)

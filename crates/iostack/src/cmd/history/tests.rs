@@ -7,7 +7,7 @@ use iostack_model::{Interval, Job, Machine, Outcome, OutcomeFile, SCHEMA, Storag
 use iostack_testkit::Folder;
 
 use super::found::Noted;
-use super::store::{Kept, Store};
+use super::store::{HistoryStore, StoreContent};
 use super::{since, told};
 use crate::stored::{self, Stored};
 
@@ -26,11 +26,11 @@ fn answer(job: &str, started_unix_ms: u64) -> Stored {
     stored::of_text(text, "a test".to_owned()).expect("ours")
 }
 
-fn store(folder: &Folder) -> Store {
-    Store { folder: folder.join("store") }
+fn store(folder: &Folder) -> HistoryStore {
+    HistoryStore { folder: folder.join("store") }
 }
 
-fn filled(folder: &Folder, count: u64) -> Store {
+fn filled(folder: &Folder, count: u64) -> HistoryStore {
     let store = store(folder);
     for at in 1..=count {
         assert_eq!(store.add(&answer("reads", at), None).expect("a new answer"), Some(1));
@@ -38,7 +38,7 @@ fn filled(folder: &Folder, count: u64) -> Store {
     store
 }
 
-fn times(kept: &Kept) -> Vec<u64> {
+fn times(kept: &StoreContent) -> Vec<u64> {
     kept.entries.iter().flat_map(|entry| &entry.outcomes).map(|noted| noted.run.unix_ms).collect()
 }
 
@@ -134,7 +134,7 @@ fn an_answer_that_was_removed_is_forgotten_and_a_store_that_nobody_may_write_to_
     assert_eq!(found, [2, 3]);
     let mended = kept.mended.expect("it is told");
     assert!(mended.contains("it could not be kept: cannot lock"), "{mended}");
-    let empty = Store { folder: folder.join("none") };
+    let empty = HistoryStore { folder: folder.join("none") };
     let said = empty.read().err().expect("nothing is there").to_string();
     assert!(said.contains("begin it with `iostack history add FILE`"), "{said}");
 }

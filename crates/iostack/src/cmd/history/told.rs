@@ -6,7 +6,7 @@ use iostack_model::Interval;
 use iostack_model::answers::{History, HistoryFigure, HistoryRun, HistorySeries, HistoryStep, SeriesName};
 use iostack_stats::{LevelStep, Unit, compare_figure, level_steps};
 
-use super::found::{Found, Noted, changed};
+use super::found::{FoundOutcomes, Noted, changed};
 
 /// The runs of each series since then, in the order of time, without their steps.
 pub(super) fn series(noted: impl Iterator<Item = Noted>, since_unix_ms: u64) -> Vec<HistorySeries> {
@@ -63,8 +63,8 @@ fn told(step: LevelStep, run: u32, figure: HistoryFigure) -> HistoryStep {
 pub(super) fn explain(
     series: &mut HistorySeries,
     from: usize,
-    known: &mut BTreeMap<String, Option<Found>>,
-    mut find: impl FnMut(&str) -> Option<Found>,
+    known: &mut BTreeMap<String, Option<FoundOutcomes>>,
+    mut find: impl FnMut(&str) -> Option<FoundOutcomes>,
 ) {
     for step in series.steps.iter_mut().skip(from) {
         let after = &series.runs[step.run as usize];

@@ -39,14 +39,14 @@ pub(crate) struct BisectArgs {
 }
 
 /// The driver's folder in its repository.
-struct History {
+struct DriverHistory {
     root: PathBuf,
     /// The folder below it, with a slash behind; empty for the root itself.
     below: String,
 }
 
-/// What a commit is.
-enum Judged {
+/// Verdict on a commit.
+enum CommitVerdict {
     Holds,
     Grew(String),
     Skipped(String),
@@ -56,7 +56,7 @@ enum Judged {
 pub(crate) fn run(args: &BisectArgs) -> anyhow::Result<Ended> {
     let source =
         args.lab.source.as_deref().context("name the driver's folder in its repository: --source")?;
-    let history = History::of(source)?;
+    let history = DriverHistory::of_folder(source)?;
     let (first, mut bad) = (history.commit(&args.good)?, history.commit(&args.bad)?);
     let is_older = history.git(&["merge-base", "--is-ancestor", &first, &bad])?.is_ok();
     ensure!(
@@ -70,18 +70,18 @@ pub(crate) fn run(args: &BisectArgs) -> anyhow::Result<Ended> {
     let say = |text: &str| talk.say(text);
     let lab = Lab::open(&say, iostack_host::signals::stop_flag())?;
     let counter = Counter { lab, talk: &talk, boots: 1, prices: ClockPrices::default() };
-    let judge = |commit: &str| -> anyhow::Result<Judged> {
+    let judge = |commit: &str| -> anyhow::Result<CommitVerdict> {
         let judged = judge(&history, commit, &budgets, &args.lab, &counter)?;
         print(&history.title(commit)?, &judged);
         Ok(judged)
     };
     match judge(&bad)? {
-        Judged::Grew(_) => {}
-        Judged::Holds => return Ok(Ended::Done),
-        Judged::Skipped(_) => bail!("`{}` cannot be counted; name another commit as BAD", args.bad),
+        CommitVerdict::Grew(_) => {}
+        CommitVerdict::Holds => return Ok(Ended::Done),
+        CommitVerdict::Skipped(_) => bail!("`{}` cannot be counted; name another commit as BAD", args.bad),
     }
     ensure!(
-        matches!(judge(&first)?, Judged::Holds),
+        matches!(judge(&first)?, CommitVerdict::Holds),
         "the costs do not hold at `{}`; name an older commit",
         args.good
     );
@@ -91,9 +91,9 @@ pub(crate) fn run(args: &BisectArgs) -> anyhow::Result<Ended> {
         left.retain(|commit| *commit != bad);
         let Some(next) = left.iter().find(|commit| !skipped.contains(*commit)) else { break left };
         match judge(next)? {
-            Judged::Holds => good.push(next.clone()),
-            Judged::Grew(_) => bad = next.clone(),
-            Judged::Skipped(_) => skipped.push(next.clone()),
+            CommitVerdict::Holds => good.push(next.clone()),
+            CommitVerdict::Grew(_) => bad = next.clone(),
+            CommitVerdict::Skipped(_) => skipped.push(next.clone()),
         }
     };
     let mut out = paragraph("\nFIRST BAD  ", &history.title(&bad)?, 11);
@@ -106,28 +106,28 @@ pub(crate) fn run(args: &BisectArgs) -> anyhow::Result<Ended> {
 
 /// Builds, boots and counts a commit. One that cannot be built, loaded or counted is skipped, as git's own bisect does.
 fn judge(
-    history: &History,
+    history: &DriverHistory,
     commit: &str,
     budgets: &Budgets,
     lab: &LabFlags,
     counter: &Counter<'_>,
-) -> anyhow::Result<Judged> {
+) -> anyhow::Result<CommitVerdict> {
     let scratch = Scratch::new()?;
     let folder = scratch.path("source");
     if let Err(said) = history.copy(commit, &scratch.path("tar"), &folder)? {
-        return Ok(Judged::Skipped(said));
+        return Ok(CommitVerdict::Skipped(said));
     }
     // What was copied is called by the place that it is of.
     let (copy, place) = (folder.display().to_string(), history.root.join(&history.below));
     let lab = LabFlags { source: Some(folder), ..lab.clone() };
     match budgets.specs(&lab, IOS).and_then(|specs| counter.count(&specs)) {
         Ok(costs) => Ok(match budgets.verdicts(&costs).iter().find(|verdict| !verdict.holds) {
-            Some(verdict) => Judged::Grew(growth(verdict)),
-            None => Judged::Holds,
+            Some(verdict) => CommitVerdict::Grew(growth(verdict)),
+            None => CommitVerdict::Holds,
         }),
         Err(error) => match error.downcast_ref::<LabError>() {
             Some(LabError::Asked(_) | LabError::Guest { .. }) => {
-                Ok(Judged::Skipped(error.to_string().replace(&copy, &place.display().to_string())))
+                Ok(CommitVerdict::Skipped(error.to_string().replace(&copy, &place.display().to_string())))
             }
             _ => Err(error),
         },
@@ -143,12 +143,12 @@ fn growth(verdict: &BudgetVerdict) -> String {
     format!("{}: {} instructions, {} allowed{most}", verdict.name, verdict.counted, verdict.allowed)
 }
 
-fn print(title: &str, judged: &Judged) {
+fn print(title: &str, judged: &CommitVerdict) {
     let (word, why) = match judged {
-        Judged::Holds => ("holds   ", ""),
-        Judged::Grew(why) => ("GREW    ", why.as_str()),
+        CommitVerdict::Holds => ("holds   ", ""),
+        CommitVerdict::Grew(why) => ("GREW    ", why.as_str()),
         // The first lines say it: the act, and the first error.
-        Judged::Skipped(why) => ("skipped ", why.as_str()),
+        CommitVerdict::Skipped(why) => ("skipped ", why.as_str()),
     };
     let mut out = paragraph(word, title, 8);
     for line in why.lines().filter(|line| !line.trim().is_empty()).take(2) {
@@ -157,8 +157,8 @@ fn print(title: &str, judged: &Judged) {
     talk::data(&out);
 }
 
-impl History {
-    fn of(source: &Path) -> anyhow::Result<History> {
+impl DriverHistory {
+    fn of_folder(source: &Path) -> anyhow::Result<DriverHistory> {
         let told = ended(
             Command::new("git").arg("-C").arg(source).args(["rev-parse", "--show-toplevel", "--show-prefix"]),
             "look at the driver's commits",
@@ -166,10 +166,10 @@ impl History {
         let Ok(told) = told else { bail!("`{}` is in no git repository", source.display()) };
         let mut lines = told.lines();
         let mut next = || lines.next().unwrap_or_default().to_owned();
-        Ok(History { root: next().into(), below: next() })
+        Ok(DriverHistory { root: next().into(), below: next() })
     }
 
-    /// What git says, or why it fails.
+    /// Runs git: text on stdout, or why it failed.
     fn git(&self, arguments: &[&str]) -> Result<Result<String, String>, LabError> {
         ended(Command::new("git").arg("-C").arg(&self.root).args(arguments), "look at the driver's commits")
     }

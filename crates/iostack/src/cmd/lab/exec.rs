@@ -41,7 +41,7 @@ pub(crate) struct ExecArgs {
     /// between two such times, 500ms..2s. The machine boots anew; of what was
     /// not flushed, chance decides what is there.
     #[arg(long, value_name = "TIME")]
-    power_cut: Option<Span>,
+    power_cut: Option<CutSpan>,
     /// So many power cuts, the program started anew after each.
     #[arg(long, value_name = "COUNT", default_value_t = 1, requires = "power_cut", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     cuts: u32,
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
     let lab = Lab::open(&say, talk.stop())?;
     let apart = args.answer.forms.chosen() != Format::Text && args.answer.output.is_none();
     let nothing = blank(&request, args.seed, Bytes(0));
-    let mut heard = Heard { talk: &talk, apart, nothing: nothing.clone(), before: nothing };
+    let mut heard = ProgramOutput { talk: &talk, apart, nothing: nothing.clone(), before: nothing };
     let ran = exec::execute(&lab, &request, args.seed, &args.program(), &mut heard)?;
     talk.clear();
     if let Some(drive) = ran.drive {
@@ -131,7 +131,7 @@ impl ExecArgs {
         Program {
             command: self.command.clone(),
             results: self.results.clone(),
-            cuts: self.power_cut.map(|Span(from, until)| Cuts {
+            cuts: self.power_cut.map(|CutSpan(from, until)| Cuts {
                 count: self.cuts,
                 between: (from, until),
                 check: self.check.clone(),
@@ -140,7 +140,7 @@ impl ExecArgs {
     }
 }
 
-/// What is known of simulated drives before anybody asks.
+/// Answer of simulated drives that were asked nothing yet.
 fn blank(request: &Request, seed: u64, capacity: Bytes) -> Served {
     let mut served = iostack_serve::untouched(&request.device, capacity, seed, iostack_host::machine());
     (served.route, served.place) = ("lab".to_owned(), "/dev/sim0".to_owned());
@@ -157,15 +157,15 @@ fn blank(request: &Request, seed: u64, capacity: Bytes) -> Served {
 
 /// A time, or from one to another.
 #[derive(Clone, Copy, Debug)]
-struct Span(Nanos, Nanos);
+struct CutSpan(Nanos, Nanos);
 
-impl FromStr for Span {
+impl FromStr for CutSpan {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Span, String> {
+    fn from_str(text: &str) -> Result<CutSpan, String> {
         let (from, until) = text.split_once("..").unwrap_or((text, text));
         let read = |text: &str| text.parse::<Nanos>().map_err(|error| error.to_string());
-        let span = Span(read(from)?, read(until)?);
+        let span = CutSpan(read(from)?, read(until)?);
         if span.1 < span.0 { Err(format!("`{from}` is later than `{until}`")) } else { Ok(span) }
     }
 }
@@ -173,17 +173,17 @@ impl FromStr for Span {
 /// Small programs in one package.
 const SHELL: &str = "busybox-static";
 
-/// What the program writes goes where ours does.
-struct Heard<'a> {
+/// Passes the program's output to ours.
+struct ProgramOutput<'a> {
     talk: &'a Talk,
     /// Stdout is for the answer alone, which no person reads.
     apart: bool,
-    /// Before anything was asked, and at the last look.
+    /// Answers before anything was asked, and at the last look.
     nothing: Served,
     before: Served,
 }
 
-impl Listener for Heard<'_> {
+impl Listener for ProgramOutput<'_> {
     fn line(&mut self, text: &str, error: bool) {
         self.talk.clear();
         if error || self.apart {

@@ -10,7 +10,6 @@ use crate::talk::{data, paragraph};
 #[derive(clap::Args)]
 pub(crate) struct ListArgs {}
 
-/// Prints them.
 pub(crate) fn run(_: &ListArgs) -> Ended {
     let mut out = String::new();
     for device in devices::all() {

@@ -12,7 +12,7 @@ use iostack_lab::guest::{self, Findings, Message, Ready};
 use iostack_merge::{Backend, File, ManyError, Options, Policy};
 use serde_json::{Value, json};
 
-/// How the order is told from a job.
+/// Key that tells this order from a job.
 const NAME: &str = "merging";
 
 const BLOCK: usize = 4096;
@@ -35,7 +35,7 @@ pub(super) fn is_meant(order: &Value) -> bool {
 
 /// The far side: tries all, and tells the findings.
 pub(super) fn run(ready: &Ready) -> Result<(), String> {
-    let device = Device { ready };
+    let device = TmergeDevice { ready };
     let mut findings = Findings::default();
     parameter("batch_max", GROUP_MAX as u64)?;
     // The processor shall not be what callers wait for: an instruction is a nanosecond here.
@@ -54,11 +54,11 @@ pub(super) fn run(ready: &Ready) -> Result<(), String> {
 }
 
 /// The driver's files.
-struct Device<'a> {
+struct TmergeDevice<'a> {
     ready: &'a Ready,
 }
 
-impl Device<'_> {
+impl TmergeDevice<'_> {
     fn open(&self, backend: Backend) -> Result<File, String> {
         // By plain calls each request of a group would go alone.
         let policy = if backend == Backend::Pread { Policy::Pread } else { Policy::Ring };
@@ -120,7 +120,7 @@ impl Blocks {
     }
 }
 
-/// What a block of this offset must hold after this round.
+/// Content of the block at this offset after this round.
 fn pattern(offset: u64, round: usize) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
     for (index, word) in block.chunks_exact_mut(8).enumerate() {
@@ -135,7 +135,7 @@ fn offsets(count: usize, round: usize) -> Vec<u64> {
 }
 
 /// Groups of every size: one command each, and each buffer gets its own block.
-fn groups(device: &Device<'_>, findings: &mut Findings) -> Result<(), String> {
+fn groups(device: &TmergeDevice<'_>, findings: &mut Findings) -> Result<(), String> {
     let (merging, plain) = (device.open(Backend::Tmerge)?, device.open(Backend::Pread)?);
     let said = |error: ManyError| format!("a group failed: {error}");
     for count in 1..=GROUP_MAX {
@@ -174,7 +174,7 @@ fn groups(device: &Device<'_>, findings: &mut Findings) -> Result<(), String> {
 }
 
 /// A bad sector fails the request that touches it, and no other of its group.
-fn refusal(device: &Device<'_>, findings: &mut Findings) -> Result<(), String> {
+fn refusal(device: &TmergeDevice<'_>, findings: &mut Findings) -> Result<(), String> {
     const BAD: usize = 3;
     let merging = device.open(Backend::Tmerge)?;
     let (mut to, offsets) = (Blocks::new(8), offsets(8, GROUP_MAX));
@@ -203,7 +203,7 @@ fn refusal(device: &Device<'_>, findings: &mut Findings) -> Result<(), String> {
 }
 
 /// One caller: a command for each of its requests, under hybrid as under plain polling.
-fn alone(device: &Device<'_>, subsystem: &str, findings: &mut Findings) -> Result<(), String> {
+fn alone(device: &TmergeDevice<'_>, subsystem: &str, findings: &mut Findings) -> Result<(), String> {
     device.select(subsystem)?;
     callers(device, 1)?;
     let sizes = device.sizes()?;
@@ -215,7 +215,7 @@ fn alone(device: &Device<'_>, subsystem: &str, findings: &mut Findings) -> Resul
 }
 
 /// Eight callers under hybrid: all but the first and last commands take all eight.
-fn together(device: &Device<'_>, findings: &mut Findings) -> Result<(), String> {
+fn together(device: &TmergeDevice<'_>, findings: &mut Findings) -> Result<(), String> {
     const CALLERS: usize = 8;
     device.select("hybrid")?;
     callers(device, CALLERS)?;
@@ -229,7 +229,7 @@ fn together(device: &Device<'_>, findings: &mut Findings) -> Result<(), String> 
 }
 
 /// Threads that each read one block after the other.
-fn callers(device: &Device<'_>, count: usize) -> Result<(), String> {
+fn callers(device: &TmergeDevice<'_>, count: usize) -> Result<(), String> {
     let file = device.open(Backend::Pread)?;
     let all: Vec<Vec<u64>> = (0..READS).map(|round| offsets(count, round)).collect();
     let start = Barrier::new(count);

@@ -23,11 +23,11 @@ use crate::exit::Ended;
 #[command(arg_required_else_help = true)]
 pub(crate) struct LabArgs {
     #[command(subcommand)]
-    command: Command,
+    command: LabCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum Command {
+enum LabCommand {
     /// Which devices are there, and which file systems?
     List(list::ListArgs),
     /// Fetch and build what the lab needs, so that later runs need no network.
@@ -46,7 +46,7 @@ enum Command {
     Shell(shell::ShellArgs),
 }
 
-/// In the guest: does the order.
+/// Carries out an order in the guest.
 pub(crate) fn far_side(order: &Value, ready: &Ready) -> Result<(), String> {
     if merging::is_meant(order) {
         return merging::run(ready);
@@ -59,13 +59,13 @@ pub(crate) fn far_side(order: &Value, ready: &Ready) -> Result<(), String> {
 /// Does what was asked.
 pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Ended> {
     match &args.command {
-        Command::List(args) => Ok(list::run(args)),
-        Command::Up(args) => up::run(args),
-        Command::Cost(args) => cost::run(args),
-        Command::Bisect(args) => bisect::run(args),
-        Command::Test(args) => test::run(args),
-        Command::Bench(args) => bench::run(args),
-        Command::Exec(args) => exec::run(args),
-        Command::Shell(args) => shell::run(args),
+        LabCommand::List(args) => Ok(list::run(args)),
+        LabCommand::Up(args) => up::run(args),
+        LabCommand::Cost(args) => cost::run(args),
+        LabCommand::Bisect(args) => bisect::run(args),
+        LabCommand::Test(args) => test::run(args),
+        LabCommand::Bench(args) => bench::run(args),
+        LabCommand::Exec(args) => exec::run(args),
+        LabCommand::Shell(args) => shell::run(args),
     }
 }

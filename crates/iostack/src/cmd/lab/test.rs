@@ -104,7 +104,7 @@ impl TrialName {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// Why the device has no such trial.
+    /// Reason that the device has no such trial.
     fn refused_by(self, device: &Device, name: &str) -> Option<String> {
         match self {
             _ if device.store == Store::Nowhere => {
@@ -124,7 +124,7 @@ impl TrialName {
     }
 }
 
-/// What was tried, and what came of it.
+/// A trial and its findings.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Tried {
     device: String,
@@ -220,7 +220,7 @@ fn boot(
     }
 }
 
-/// What is to be tried: the trial with a boot of its own comes last.
+/// Trials to make; the one with a boot of its own comes last.
 fn names(args: &TestArgs, device: &Device, called: &str) -> anyhow::Result<Vec<TrialName>> {
     ensure!((1..=64).contains(&args.threads), "`--threads {}` cannot be had; choose 1 to 64", args.threads);
     ensure!((1..=64).contains(&args.processors), "`--processors {}`: choose 1 to 64", args.processors);

@@ -29,7 +29,7 @@ pub(crate) struct CheckArgs {
     output: OutputArg,
 }
 
-/// What `--json` prints.
+/// Answer that `--json` prints.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Checked {
     /// The device, with what was found of each claim.

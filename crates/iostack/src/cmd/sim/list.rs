@@ -32,7 +32,7 @@ pub(crate) struct ListArgs {
     json: bool,
 }
 
-/// What `--json` prints.
+/// Answer that `--json` prints.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Listed {
     /// One for each line.

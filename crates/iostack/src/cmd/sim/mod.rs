@@ -19,11 +19,11 @@ use crate::exit::Ended;
 #[command(arg_required_else_help = true)]
 pub(crate) struct SimArgs {
     #[command(subcommand)]
-    command: Command,
+    command: SimCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum Command {
+enum SimCommand {
     /// Which platforms and devices are built in?
     List(list::ListArgs),
     /// A platform or device: a drawing, what is full in it, its numbers and why
@@ -42,12 +42,12 @@ enum Command {
 /// Does what was asked.
 pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Ended> {
     match &args.command {
-        Command::List(args) => list::run(args),
-        Command::Show(args) => show::run(args),
-        Command::Keys(args) => keys::run(args),
-        Command::Check(args) => check::run(args),
-        Command::Sweep(args) => sweep::run(args),
-        Command::WhatIf(args) => what_if::run(args),
+        SimCommand::List(args) => list::run(args),
+        SimCommand::Show(args) => show::run(args),
+        SimCommand::Keys(args) => keys::run(args),
+        SimCommand::Check(args) => check::run(args),
+        SimCommand::Sweep(args) => sweep::run(args),
+        SimCommand::WhatIf(args) => what_if::run(args),
     }
 }
 
@@ -62,7 +62,7 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// As behind `sim:`.
+    /// Name without `sim:`.
     fn name(&self) -> &str {
         Simulations.bare(&self.device)
     }

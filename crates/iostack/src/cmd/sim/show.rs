@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
-use iostack::targets::Table;
+use iostack::targets::TargetTable;
 use iostack_host::save::{self, Output};
 use iostack_model::answers::{DevicePicture, labelled};
 use iostack_sim::sheet::{Sheet, card};
@@ -86,7 +86,7 @@ fn picture(args: &ShowArgs, sheet: &Sheet) -> anyhow::Result<DevicePicture> {
     );
     let (mut run, mut command) = (None, String::new());
     if is_platform && !args.no_run {
-        let table = Table::default();
+        let table = TargetTable::default();
         let asked = OneRun {
             files: args.job.as_slice(),
             options: &args.flags.options,

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use iostack::targets::Table;
+use iostack::targets::TargetTable;
 use iostack_host::save::{self, Output};
 use iostack_model::answers::{WhatIf, labelled, labelled_each};
 use iostack_study::what_if::named::{self, Named};
-use iostack_study::what_if::{self, Asked};
+use iostack_study::what_if::{self, WhatIfQuestion};
 use iostack_target::Audience as _;
 
 use crate::exit::Ended;
@@ -18,35 +18,11 @@ use crate::written::{self, OutputArg};
 /// Arguments of `iostack sim what-if`.
 #[derive(clap::Args)]
 pub(crate) struct WhatIfArgs {
-    /// The platform or device, as in `sim:NAME`.
-    platform: Option<String>,
-    /// Job files: fio's (any name) or iostack's (.toml). None: a job from
-    /// flags; without flags one that fills something.
-    jobs: Vec<PathBuf>,
-    /// A change: a number of the platform, like
-    /// `platform.adapter.adapter.coalesce=8`, or an option of the job, like
-    /// `queue_depth=64`; several are one change.
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
-    /// Changes on top of each other, one run after each:
-    /// "KEY=VALUE[,KEY=VALUE]", may be repeated.
-    #[arg(long, value_name = "CHANGES", conflicts_with = "set")]
-    step: Vec<String>,
-    /// A number that differs in every run, before and after; may be repeated.
-    #[arg(long, value_name = "KEY=VALUE")]
-    base: Vec<String>,
-    /// An improvement with a name.
-    #[arg(long, value_name = "ID", conflicts_with_all = ["set", "step"])]
-    named: Option<String>,
+    #[command(flatten)]
+    question: WhatIfQuestion,
     /// The improvements with a name.
     #[arg(long, conflicts_with_all = ["set", "step", "named", "platform"])]
     list: bool,
-    /// Run all improvements with a name; a table in Markdown.
-    #[arg(long, conflicts_with_all = ["set", "step", "named", "platform", "list", "html"])]
-    all: bool,
-    /// Run only this section of the job file; may be repeated.
-    #[arg(long, value_name = "NAME")]
-    section: Vec<String>,
     /// Write a page with bars to a new file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -62,23 +38,6 @@ pub(crate) struct WhatIfArgs {
     flags: JobFlags,
 }
 
-impl WhatIfArgs {
-    fn asked<'a>(&'a self, table: &'a Table) -> Asked<'a> {
-        Asked {
-            platform: self.platform.as_deref(),
-            jobs: &self.jobs,
-            sections: &self.section,
-            options: &self.flags.options,
-            set: &self.set,
-            step: &self.step,
-            base: &self.base,
-            named: self.named.as_deref(),
-            all: self.all,
-            targets: table,
-        }
-    }
-}
-
 /// Runs and prints. Exit 1 when a run failed or was not run.
 pub(crate) fn run(args: &WhatIfArgs) -> anyhow::Result<Ended> {
     let html = Output::new("--html", args.html.as_ref());
@@ -91,7 +50,8 @@ pub(crate) fn run(args: &WhatIfArgs) -> anyhow::Result<Ended> {
         data("\nnext: iostack sim what-if --named interrupt-grouping\n");
         return Ok(Ended::Done);
     }
-    let results = what_if::answer(&args.asked(&Table::default()), &talk)?;
+    let question = WhatIfQuestion { options: args.flags.options.clone(), ..args.question.clone() };
+    let results = what_if::answer(&question, &TargetTable::default(), &talk)?;
     talk.clear();
     write(args, &results, &talk)?;
     let whole = results.iter().all(WhatIf::is_whole);
@@ -107,7 +67,7 @@ fn line(named: &Named) -> String {
 fn write(args: &WhatIfArgs, results: &[WhatIf], talk: &Talk) -> anyhow::Result<()> {
     let json = |text: serde_json::Result<String>| text.context("runs are plain data").map(|text| text + "\n");
     match results {
-        [one] if !args.all => {
+        [one] if !args.question.all => {
             let told = || iostack_report::what_if(one);
             let text = if args.json { json(serde_json::to_string(&labelled(one)))? } else { told().text() };
             args.output.answer(&text).and(written::page(args.html.as_ref(), || told().html(), talk))

@@ -1,0 +1,23 @@
+//! Does the program do what its pages, its help and fio's manual say? One module a question; what measures time stands in `alone`.
+
+mod absent;
+mod advice;
+mod bad_input;
+mod cli;
+mod commands;
+mod docs;
+mod fio_files;
+mod fio_status;
+mod fleet;
+mod interrupted;
+mod lab;
+mod manual;
+mod outputs;
+mod repro;
+mod safety;
+mod schema;
+mod serve;
+mod shared;
+mod sweep;
+mod targets;
+mod turn;
