@@ -27,7 +27,7 @@ pub struct About {
     /// Content when the job begins; empty where that makes no difference.
     pub state: String,
     /// Counts of its numbers by what they rest on.
-    pub tally: Tally,
+    pub tally: SourceTally,
 }
 
 impl About {
