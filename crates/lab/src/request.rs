@@ -308,11 +308,8 @@ impl<'a> Lab<'a> {
             interactive,
             say: self.say,
         };
-        let mut heard = BootHeard {
-            symbols: known_symbols,
-            booted: Booted::begun(&kernel, &modules),
-            ..BootHeard::default()
-        };
+        let booted = Booted::begun(&kernel, &modules);
+        let mut heard = BootHeard { symbols: known_symbols, booted, ..BootHeard::default() };
         machine::run(&self.qemu, &boot, &scratch, self.stop, drives, &mut |message| {
             heard.take(message);
             hear(message);
