@@ -10,16 +10,8 @@ use super::cargo;
 use super::programs::{Program, Times};
 use super::tally::Tally;
 
-/// Their figures are of time, or of what the machine does beside: a neighbour spoils them.
-const ALONE: &[&str] = &[
-    "iostack alone",
-    "iostack-attribute layers",
-    "iostack-attribute layers_matrix",
-    "iostack-attribute stages",
-    "iostack-engine known_load",
-    "iostack-engine pace",
-    "iostack-merge auto",
-];
+/// Programs whose figures are of time, or of what the machine does beside: a neighbour spoils them. `APART` has parts of others.
+const ALONE: [&str; 2] = ["iostack alone", "iostack-attribute clocks"];
 
 /// It boots machines one after the other, and begins first also where no time is known yet.
 const LONGEST: &str = "iostack all lab::";
@@ -30,7 +22,7 @@ const LANES: usize = 2;
 /// Runs them, and says what each did: the sum, and the time of each. `slow` are the names of the slow tests that are wanted, none: all
 /// others.
 pub(super) fn run(programs: &[Program], slow: &[String], before: &Times) -> Result<(Tally, Times)> {
-    let is_alone = |program: &&Program| ALONE.contains(&program.name.as_str());
+    let is_alone = |program: &&Program| program.is_alone || ALONE.contains(&program.name.as_str());
     let (alone, mut beside): (Vec<&Program>, Vec<&Program>) = programs.iter().partition(is_alone);
     let time = |program: &Program| match before.get(&program.name) {
         Some(&seconds) => seconds,

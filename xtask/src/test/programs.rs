@@ -20,10 +20,18 @@ pub(super) struct Program {
     file: PathBuf,
     /// Words that say which of its tests; none: all.
     only: Vec<&'static str>,
+    /// Nothing may run beside them.
+    pub(super) is_alone: bool,
 }
 
-/// Tests that boot machines, one after the other, of a program whose others need not wait for them.
-const APART: (&str, &str) = ("iostack all", "lab::");
+/// Modules of a program that run apart from its others, and whether nothing may run beside them.
+const APART: [(&str, &[&str], bool); 4] = [
+    // They boot machines, one after the other.
+    ("iostack all", &["lab::"], false),
+    ("iostack-attribute all", &["stages::"], true),
+    ("iostack-engine all", &["known_load::", "pace::"], true),
+    ("iostack-merge all", &["auto::"], true),
+];
 
 /// The examples in docs, which cargo builds and runs by itself.
 const EXAMPLES: &str = "examples";
@@ -31,20 +39,28 @@ const EXAMPLES: &str = "examples";
 impl Program {
     /// The examples of all crates, as if they were one binary.
     pub(super) fn examples(root: &Path) -> Program {
-        Program { name: EXAMPLES.to_owned(), folder: root.to_owned(), file: PathBuf::new(), only: Vec::new() }
+        Program {
+            name: EXAMPLES.to_owned(),
+            folder: root.to_owned(),
+            file: PathBuf::new(),
+            only: Vec::new(),
+            is_alone: false,
+        }
     }
 
-    /// The program as those that may run beside each other.
+    /// The program as parts that run by themselves.
     pub(super) fn parts(self) -> Vec<Program> {
-        let (whole, apart) = APART;
-        if self.name != whole {
+        let Some((whole, modules, is_alone)) = APART.into_iter().find(|row| row.0 == self.name) else {
             return vec![self];
-        }
-        let name = format!("{whole} {apart}");
-        vec![
-            Program { name, only: vec![apart], ..self.clone() },
-            Program { only: vec!["--skip", apart], ..self },
-        ]
+        };
+        let apart = Program {
+            name: format!("{whole} {}", modules.join(" ")),
+            only: modules.to_vec(),
+            is_alone,
+            ..self.clone()
+        };
+        let others = modules.iter().flat_map(|module| ["--skip", module]).collect();
+        vec![apart, Program { only: others, ..self }]
     }
 
     /// Runs its tests: all but the slow ones, or these slow ones alone.
@@ -70,7 +86,13 @@ impl Program {
 
     #[cfg(test)]
     pub(super) fn named(name: &str) -> Program {
-        Program { name: name.to_owned(), folder: PathBuf::new(), file: PathBuf::new(), only: Vec::new() }
+        Program {
+            name: name.to_owned(),
+            folder: PathBuf::new(),
+            file: PathBuf::new(),
+            only: Vec::new(),
+            is_alone: false,
+        }
     }
 }
 
@@ -122,7 +144,7 @@ fn program(line: &str) -> Option<Program> {
     };
     let is_unit = said["target"]["kind"].as_array()?.iter().any(|kind| kind == "lib" || kind == "bin");
     let name = if is_unit { package } else { format!("{package} {}", said["target"]["name"].as_str()?) };
-    Some(Program { name, folder, file, only: Vec::new() })
+    Some(Program { name, folder, file, only: Vec::new(), is_alone: false })
 }
 
 /// Seconds that each binary took when all ran last.
