@@ -21,9 +21,9 @@ use crate::host::modules::{self, Module, Modules};
 use crate::host::packages::Say;
 use crate::host::programs;
 use crate::host::qemu::Qemu;
-use crate::host::symbols::kallsyms;
 use crate::host::tool::Tool;
 use crate::outside::BroughtBy;
+use crate::symbols::kallsyms;
 use crate::words::{
     SCHEDULERS, append, capacity, check_options, disks, memory, options, parameters, scheduler_module,
     settings,

@@ -1,6 +1,7 @@
 //! What does a program say?
 
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::process::Command;
 
 /// Runs a program: what it printed, or what it said when it failed.
@@ -15,6 +16,6 @@ pub fn tool<T: AsRef<OsStr>>(name: &str, arguments: &[T]) -> Result<String, Stri
 }
 
 /// Gives what a test asked for; `None`, said aloud, where it is not to be had.
-pub fn or_skip<T>(test: &str, asked: Result<T, String>) -> Option<T> {
-    asked.inspect_err(|why| println!("SKIPPED {test}: {why}")).ok()
+pub fn or_skip<T>(test: &str, asked: Result<T, impl Display>) -> Option<T> {
+    asked.inspect_err(|why| println!("SKIPPED {test}: {why:#}")).ok()
 }

@@ -11,15 +11,12 @@ use io_uring::IoUring;
 use iostack_model::Direction;
 
 use super::near_side::failed;
-use super::region::filled;
+use super::region::{ALIGNMENT, filled};
 use super::{Measure, Ready};
 use crate::sys::guest as sys;
 
 /// I/Os before the first that counts: caches of the allocators fill.
 const WARM: u32 = 64;
-
-/// Alignment of a buffer's address for direct I/O, bytes.
-pub(super) const ALIGNMENT: usize = 4096;
 
 /// Does the measure; the time-stamp differences of its counted I/Os.
 pub(super) fn count(measure: &Measure, ready: &Ready) -> Result<Vec<u64>, String> {

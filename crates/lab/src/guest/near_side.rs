@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use super::Message;
-use crate::host::mailbox::ORDER;
+use crate::layout::ORDER;
 use crate::sys::guest as sys;
 
 /// Sends a message to the near side.

@@ -7,11 +7,12 @@ use std::path::Path;
 
 use iostack_model::Direction;
 
-use super::measure::ALIGNMENT;
 use super::near_side::failed;
 use super::{Measure, Ready};
 use crate::sys::guest as sys;
 
+/// Alignment of a buffer's address for direct I/O, bytes.
+pub(super) const ALIGNMENT: usize = 4096;
 /// Bytes of the file on a file system, and of a device that has so many. It is written before it is read: what nobody wrote
 /// is answered without the driver's copy.
 const REGION_BYTES: u64 = 16 << 20;

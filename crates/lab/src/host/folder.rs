@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::modules::{name_of, normal};
+use super::modules::{files_below, name_of, normal};
 use crate::LabError;
 
 /// Files of a folder with sources: path below it, content.
@@ -161,18 +161,6 @@ pub(super) fn built(folder: &Path) -> Vec<(String, PathBuf)> {
     let mut found: Vec<(String, PathBuf)> = modules.map(|path| (name_of(&path), path)).collect();
     found.sort();
     found
-}
-
-/// All files below a folder. A link to a folder is one: it may lead to the tree it was built from, or in a circle.
-pub(super) fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let (mut files, mut left) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(here) = left.pop() {
-        for entry in fs::read_dir(&here).into_iter().flatten().flatten() {
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_folder { &mut left } else { &mut files }.push(entry.path());
-        }
-    }
-    files
 }
 
 /// Lines of a failed build that are shown.

@@ -18,12 +18,8 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// Address of the mailbox in the guest's memory: above the kernel, below what it is told of its files.
-pub(crate) const ADDRESS: u64 = 0x0C00_0000;
-/// Bytes of it.
-pub(crate) const BYTES: u64 = 65536;
-/// Behind it, what the guest is to do next: eight bytes for how long it is, then so many.
-pub(crate) const ORDER: u64 = ADDRESS + BYTES;
+use crate::layout::{ADDRESS, BYTES, ORDER};
+
 /// Bytes of an order, with its length.
 const ORDER_BYTES: u64 = 65536;
 /// The byte of who asks for an order (`DOOR_ORDER` of the plugin).

@@ -16,5 +16,4 @@ mod patience;
 mod private;
 pub mod programs;
 pub mod qemu;
-pub mod symbols;
 pub mod tool;

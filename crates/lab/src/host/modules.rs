@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use lzma_rust2::XzReader;
 use object::{Object, ObjectSection};
 
-use super::folder::files_below;
 use super::kernel::Kernel;
 use crate::LabError;
 
@@ -137,6 +136,18 @@ pub(crate) fn normal(name: &str) -> String {
 pub(super) fn name_of(file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     normal(name.split(".ko").next().unwrap_or_default())
+}
+
+/// All files below a folder. A link to a folder is one: it may lead to the tree it was built from, or in a circle.
+pub(super) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let (mut files, mut left) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(here) = left.pop() {
+        for entry in fs::read_dir(&here).into_iter().flatten().flatten() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder { &mut left } else { &mut files }.push(entry.path());
+        }
+    }
+    files
 }
 
 #[cfg(test)]

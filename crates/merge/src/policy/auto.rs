@@ -71,7 +71,7 @@ impl Auto {
         Auto {
             step: AtomicU8::new(0),
             other,
-            decision: Mutex::new(Decision::new()),
+            decision: Mutex::new(Decision::default()),
             calls: AtomicU64::new(0),
             callers: AtomicU32::new(0),
             callers_max: AtomicU32::new(0),

@@ -46,9 +46,10 @@ const PAUSE_NS: u64 = 10_000_000;
 const CALLERS_MIN: f64 = 1.3;
 
 /// Way that calls take at present.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Plain calls, some of which are timed.
+    #[default]
     Rest,
     /// Plain calls, all of which are counted.
     Plain,
@@ -59,12 +60,19 @@ pub(crate) enum Step {
 }
 
 /// Reason of a step.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Reason {
+    #[default]
     Unknown,
-    Alone { callers: f64 },
+    Alone {
+        callers: f64,
+    },
     Quick,
-    Tried { gain: f64, cpu: f64, callers: f64 },
+    Tried {
+        gain: f64,
+        cpu: f64,
+        callers: f64,
+    },
 }
 
 /// Counts at a moment.
@@ -104,7 +112,7 @@ struct Picture {
     busy_ns: f64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Decision {
     step: Step,
     reason: Reason,
@@ -124,23 +132,6 @@ pub(crate) struct Decision {
 }
 
 impl Decision {
-    pub(crate) fn new() -> Decision {
-        Decision {
-            step: Step::Rest,
-            reason: Reason::Unknown,
-            picture: Picture::default(),
-            trial: Trial::default(),
-            renewed: false,
-            next_trial_ns: 0,
-            early_trial_ns: 0,
-            kept_rate: 0.0,
-            kept_since: Mark::default(),
-            repeats: 0,
-            callers: 0.0,
-            alone: 0,
-        }
-    }
-
     pub(crate) fn reason(&self) -> Reason {
         self.reason
     }
@@ -358,6 +349,13 @@ mod tests {
         }
     }
 
+    /// What becomes of a load within so many ns.
+    fn ran(load: &mut TestLoad, ns: f64) -> (Decision, LoadRun) {
+        let (mut decision, mut all) = (Decision::default(), LoadRun::default());
+        run(&mut decision, &mut all, load, ns);
+        (decision, all)
+    }
+
     const SECOND: f64 = 1e9;
     /// The published device as the `tmerge` driver's defaults have it.
     const SLOW: BatchCost = BatchCost { fixed_ns: 112_000.0, each_ns: 93_600.0 };
@@ -365,9 +363,8 @@ mod tests {
     #[test]
     fn a_device_that_serves_one_at_a_time_is_found_and_kept() {
         for callers in [4, 8, 32] {
-            let (mut decision, mut all, mut load) =
-                (Decision::new(), LoadRun::default(), TestLoad::serial(callers, SLOW));
-            run(&mut decision, &mut all, &mut load, SECOND);
+            let mut load = TestLoad::serial(callers, SLOW);
+            let (mut decision, all) = ran(&mut load, SECOND);
             assert_eq!(decision.step, Step::Kept, "{callers} callers: {all:?}");
             let mut later = LoadRun { now_ns: all.now_ns, calls: all.calls, ..LoadRun::default() };
             run(&mut decision, &mut later, &mut load, 20.0 * SECOND);
@@ -381,9 +378,8 @@ mod tests {
     fn a_device_with_many_places_loses_less_than_a_hundredth() {
         for (callers, latency_ns) in [(2, 80_000.0), (8, 60_000.0), (32, 300_000.0), (32, 20_000.0)] {
             for seconds in [1.0, 20.0] {
-                let (mut decision, mut all) = (Decision::new(), LoadRun::default());
                 let mut load = TestLoad::parallel(callers, latency_ns);
-                run(&mut decision, &mut all, &mut load, seconds * SECOND);
+                let (decision, all) = ran(&mut load, seconds * SECOND);
                 let best = all.now_ns / load.each_ns[0];
                 assert!(
                     all.calls > 0.99 * best,
@@ -397,8 +393,7 @@ mod tests {
 
     #[test]
     fn trials_that_fail_become_rare() {
-        let (mut decision, mut all) = (Decision::new(), LoadRun::default());
-        run(&mut decision, &mut all, &mut TestLoad::parallel(8, 60_000.0), 300.0 * SECOND);
+        let (_, all) = ran(&mut TestLoad::parallel(8, 60_000.0), 300.0 * SECOND);
         assert!((3..=14).contains(&all.trials), "{all:?}");
     }
 
@@ -406,8 +401,7 @@ mod tests {
     fn one_caller_and_quick_calls_are_never_tried() {
         let quick = TestLoad { latency_ns: Some(4000.0), ..TestLoad::parallel(16, 4000.0) };
         for mut load in [TestLoad::serial(1, SLOW), quick] {
-            let (mut decision, mut all) = (Decision::new(), LoadRun::default());
-            run(&mut decision, &mut all, &mut load, 2.0 * SECOND);
+            let (_, all) = ran(&mut load, 2.0 * SECOND);
             assert!(all.trials == 0 && all.merged < 1.0, "{all:?}");
         }
     }
@@ -421,8 +415,7 @@ mod tests {
         };
         let much = TestLoad { cpu_ns: [6000.0, 9000.0], ..TestLoad::serial(8, SLOW) };
         for mut load in [little, much] {
-            let (mut decision, mut all) = (Decision::new(), LoadRun::default());
-            run(&mut decision, &mut all, &mut load, 10.0 * SECOND);
+            let (decision, _) = ran(&mut load, 10.0 * SECOND);
             assert_ne!(decision.step, Step::Kept);
             let reason = decision.reason();
             assert!(matches!(reason, Reason::Tried { cpu, .. } if cpu > 1.04), "{reason:?}");
@@ -431,8 +424,7 @@ mod tests {
 
     #[test]
     fn when_callers_fall_to_one_calls_are_plain_again() {
-        let (mut decision, mut all) = (Decision::new(), LoadRun::default());
-        run(&mut decision, &mut all, &mut TestLoad::serial(8, SLOW), SECOND);
+        let (mut decision, mut all) = ran(&mut TestLoad::serial(8, SLOW), SECOND);
         assert_eq!(decision.step, Step::Kept);
         run(&mut decision, &mut all, &mut TestLoad::serial(1, SLOW), SECOND);
         assert_eq!(decision.step, Step::Rest);
@@ -441,15 +433,13 @@ mod tests {
 
     #[test]
     fn when_the_gain_goes_away_so_does_the_way() {
-        let (mut decision, mut all) = (Decision::new(), LoadRun::default());
-        run(&mut decision, &mut all, &mut TestLoad::serial(8, SLOW), SECOND);
+        let (mut decision, mut all) = ran(&mut TestLoad::serial(8, SLOW), SECOND);
         assert_eq!(decision.step, Step::Kept);
         // Nothing announces it: the device got quicker for both, the other way less so.
         run(&mut decision, &mut all, &mut TestLoad::parallel(8, 300_000.0), 60.0 * SECOND);
         assert_eq!(decision.step, Step::Rest, "{all:?}");
         // Merging became much slower than it was: seen soon.
-        let (mut decision, mut all) = (Decision::new(), LoadRun::default());
-        run(&mut decision, &mut all, &mut TestLoad::serial(8, SLOW), SECOND);
+        let (mut decision, mut all) = ran(&mut TestLoad::serial(8, SLOW), SECOND);
         run(&mut decision, &mut all, &mut TestLoad::parallel(8, 3_000_000.0), 8.0 * SECOND);
         assert_eq!(decision.step, Step::Rest, "{all:?}");
     }
@@ -460,8 +450,7 @@ mod tests {
             let mut load = TestLoad::parallel(8, 100_000.0);
             load.each_ns[1] = load.each_ns[0];
             (load.noise, load.random) = (0.5, seed);
-            let (mut decision, mut all) = (Decision::new(), LoadRun::default());
-            run(&mut decision, &mut all, &mut load, SECOND);
+            let (decision, _) = ran(&mut load, SECOND);
             assert_ne!(decision.step, Step::Kept, "seed {seed}");
         }
     }
@@ -470,8 +459,7 @@ mod tests {
     fn a_load_too_light_to_tell_is_left_alone() {
         // 100 calls in a second: an epoch would take longer than it may.
         let mut load = TestLoad::parallel(2, 20_000_000.0);
-        let (mut decision, mut all) = (Decision::new(), LoadRun::default());
-        run(&mut decision, &mut all, &mut load, 60.0 * SECOND);
+        let (_, all) = ran(&mut load, 60.0 * SECOND);
         assert!(all.merged < 1.0, "{all:?}");
     }
 }

@@ -8,7 +8,7 @@
 //!          ◄─── batch_max ───►     may not lead: their own requests would be left behind
 //! ```
 //!
-//! Requests leave in the order in which they came, so a ticket says the place in the line. Pure: `tests/schedules.rs` tries
+//! Requests leave in the order in which they came, so a ticket says the place in the line. Pure: `tests/all/schedules.rs` tries
 //! arrivals by the thousand.
 
 use std::collections::VecDeque;

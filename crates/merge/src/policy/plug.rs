@@ -2,7 +2,7 @@
 //!
 //! As published for asynchronous temporal merge: when so many are there, or the oldest has waited for so long. A read that finds the
 //! device idle is not plugged at all; one that finds it busy waits until it is idle and no longer, since somebody waits for it.
-//! Pure: `tests/schedules.rs` tries arrivals by the thousand.
+//! Pure: `tests/all/schedules.rs` tries arrivals by the thousand.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,8 @@
 //! How does a C program call the library?
 //!
 //! `include/iostack_merge.h` is the documentation; this is its other half. Every function checks what it is given, turns it into
-//! the safe call, and catches what unwinds: nothing but a number crosses the border. `tests/capi.rs` holds both halves together.
+//! the safe call, and catches what unwinds: nothing but a number crosses the border. `tests/all/capi.rs` holds both halves
+//! together.
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::io;
@@ -17,7 +18,6 @@ use crate::{BackendError, File, ManyError, Options, Policy};
 const ABI: u32 = 2;
 const WRITE: u64 = 1;
 const DIRECT: u64 = 2;
-
 const COUNT: u64 = 4;
 
 /// [`Policy::ALL`] as C writes it.

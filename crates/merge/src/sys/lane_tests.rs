@@ -6,6 +6,8 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 
+use iostack_testkit::or_skip;
+
 use super::{Device, Finished, Loans, Pread, device, lend_raw_read};
 use crate::{Backend, Options};
 
@@ -21,16 +23,10 @@ fn file(name: &str) -> Arc<File> {
 
 fn devices(name: &str) -> Vec<Box<dyn Device>> {
     let file = file(name);
-    let mut devices: Vec<Box<dyn Device>> = vec![Box::new(Pread::new(file.clone()))];
-    match Pread::with_uring(file.clone()) {
-        Ok(uring) => devices.push(Box::new(uring)),
-        Err(error) => println!("SKIPPED {name}: io_uring: {error}"),
-    }
-    match Pread::with_libaio(file) {
-        Ok(aio) => devices.push(Box::new(aio)),
-        Err(error) => println!("SKIPPED {name}: libaio: {error}"),
-    }
-    devices
+    let uring: Option<Box<dyn Device>> =
+        or_skip(name, Pread::with_uring(file.clone())).map(|uring| Box::new(uring) as _);
+    let aio = or_skip(name, Pread::with_libaio(file.clone())).map(|aio| Box::new(aio) as _);
+    [uring, aio, Some(Box::new(Pread::new(file)))].into_iter().flatten().collect()
 }
 
 /// A system call that fails in this thread from now on, and in no other.
@@ -149,10 +145,8 @@ fn lanes_of_one_thread_may_be_nested() {
 #[test]
 fn what_a_ring_does_not_take_is_done_by_plain_calls() {
     for errno in [libc::EAGAIN, libc::EBUSY, libc::ENOMEM, libc::EPERM] {
-        let Ok(uring) = Pread::with_uring(file("refused")) else {
-            println!("SKIPPED what_a_ring_does_not_take_is_done_by_plain_calls: no io_uring");
-            return;
-        };
+        let uring = Pread::with_uring(file("refused"));
+        let Some(uring) = or_skip("what_a_ring_does_not_take_is_done_by_plain_calls", uring) else { return };
         let blocks = apart(|| {
             let first = read_three(&uring, || forbid(libc::SYS_io_uring_enter, errno));
             [first, read_three(&uring, || ())]
@@ -163,10 +157,8 @@ fn what_a_ring_does_not_take_is_done_by_plain_calls() {
 
 #[test]
 fn what_libaio_does_not_take_is_done_by_plain_calls_or_fails() {
-    let Ok(aio) = Pread::with_libaio(file("refused-aio")) else {
-        println!("SKIPPED what_libaio_does_not_take_is_done_by_plain_calls_or_fails: no libaio");
-        return;
-    };
+    const TEST: &str = "what_libaio_does_not_take_is_done_by_plain_calls_or_fails";
+    let Some(aio) = or_skip(TEST, Pread::with_libaio(file("refused-aio"))) else { return };
     let blocks = apart(|| read_three(&aio, || forbid(libc::SYS_io_submit, libc::EAGAIN)));
     assert_eq!(blocks.map(|block| block[7]), THREE);
 }
@@ -179,10 +171,7 @@ fn a_thread_that_gets_no_ring_reads_all_the_same() {
         (Pread::with_libaio(file).map(|device| Box::new(device) as _), libc::SYS_io_setup),
     ];
     for (device, call) in devices {
-        let Ok(device) = device else {
-            println!("SKIPPED a_thread_that_gets_no_ring_reads_all_the_same: not there for anybody");
-            continue;
-        };
+        let Some(device) = or_skip("a_thread_that_gets_no_ring_reads_all_the_same", device) else { continue };
         let blocks = apart(|| {
             forbid(call, libc::ENOMEM);
             read_three(&*device, || ())
@@ -206,18 +195,17 @@ fn where_io_uring_is_forbidden_the_best_is_something_else_and_asking_for_it_says
 
 #[test]
 fn where_io_uring_is_forbidden_direct_files_go_by_libaio() {
+    const TEST: &str = "where_io_uring_is_forbidden_direct_files_go_by_libaio";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
-    if Pread::with_libaio(file("libaio")).is_err() {
-        println!("SKIPPED where_io_uring_is_forbidden_direct_files_go_by_libaio: no libaio");
+    if or_skip(TEST, Pread::with_libaio(file("libaio"))).is_none() {
         return;
     }
     let opened = apart(|| {
         forbid(libc::SYS_io_uring_setup, libc::ENOSYS);
         Options { direct: true, ..Options::default() }.open(path).map(|file| file.backend())
     });
-    match opened {
-        Ok(backend) => assert_eq!(backend, "libaio"),
-        Err(error) => println!("SKIPPED where_io_uring_is_forbidden_direct_files_go_by_libaio: {error}"),
+    if let Some(backend) = or_skip(TEST, opened) {
+        assert_eq!(backend, "libaio");
     }
 }
 
@@ -231,8 +219,8 @@ fn a_file_that_is_open_without_blocking_is_read_as_pread_does() {
     std::fs::remove_file(&path).expect("it was just written");
     let file = Arc::new(file.expect("it was just written"));
     file.sync_all().expect("it can be synced");
-    let Ok(uring) = Pread::with_uring(file.clone()) else {
-        println!("SKIPPED a_file_that_is_open_without_blocking_is_read_as_pread_does: no io_uring");
+    let uring = Pread::with_uring(file.clone());
+    let Some(uring) = or_skip("a_file_that_is_open_without_blocking_is_read_as_pread_does", uring) else {
         return;
     };
     for _ in 0..20 {

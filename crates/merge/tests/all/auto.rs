@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use iostack_batch::BatchCost;
 use iostack_merge::{File, Options, Policy, Simulated};
 
-use crate::{BLOCK, numbered_by};
+use crate::{BLOCK, number_at, numbered_by};
 
 /// A tenth of the published device's times.
 const LAW: BatchCost = BatchCost { fixed_ns: 11_200.0, each_ns: 9_360.0 };
@@ -25,9 +25,7 @@ fn eight_threads_read_what_was_written_while_ways_are_tried() {
                 start.wait();
                 for step in 0..3000_usize {
                     let index = (thread * 11 + step * 7) % 64;
-                    let mut head = [0; 8];
-                    file.read_exact_at(&mut head, (index * BLOCK) as u64).expect("the device is sound");
-                    assert_eq!(u64::from_le_bytes(head), index as u64);
+                    assert_eq!(number_at(file, index), index as u64);
                 }
             });
         }
@@ -40,11 +38,7 @@ fn eight_threads_read_what_was_written_while_ways_are_tried() {
 #[test]
 fn one_caller_stays_with_plain_calls() {
     let file = numbered(Policy::Auto, 64);
-    let mut head = [0; 8];
-    (0..2000_u64).for_each(|step| {
-        file.read_exact_at(&mut head, step % 64 * BLOCK as u64).expect("the device is sound");
-        assert_eq!(u64::from_le_bytes(head), step % 64);
-    });
+    (0..2000).for_each(|step| assert_eq!(number_at(&file, step % 64), (step % 64) as u64));
     let advice = file.advice();
     assert_eq!(advice.policy, Policy::Pread);
     assert!(advice.why.contains("nothing to merge") || advice.why.contains("too few"), "{}", advice.why);

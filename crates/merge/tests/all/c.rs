@@ -1,5 +1,6 @@
 //! How do tests build C programs against the library? With `cc`, in a folder of their own.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -16,13 +17,12 @@ pub(crate) fn library() -> PathBuf {
     library
 }
 
-/// Output of a program, or `None` when it is not installed.
-pub(crate) fn run(command: &mut Command) -> Option<Output> {
-    match command.output() {
-        Ok(output) => Some(output),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => panic!("cannot start {command:?}: {error}"),
-    }
+/// Output of a program that is installed.
+pub(crate) fn run(command: &mut Command) -> Result<Output, String> {
+    command.output().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => format!("{} is not installed", command.get_program().display()),
+        _ => panic!("cannot start {command:?}: {error}"),
+    })
 }
 
 /// All that it said, standard output first.
@@ -30,8 +30,8 @@ pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Compiles C against header and library, warnings refused; `None` without a compiler.
-pub(crate) fn compile(source: &Path, words: &[&str], program: &Path) -> Option<()> {
+/// Compiles C against header and library, warnings refused.
+pub(crate) fn compile(source: &Path, words: &[&str], program: &Path) -> Result<(), String> {
     let library = library();
     let folder = library.parent().expect("a file lies in a folder");
     let mut command = Command::new("cc");
@@ -42,5 +42,5 @@ pub(crate) fn compile(source: &Path, words: &[&str], program: &Path) -> Option<(
     command.arg("-L").arg(folder).arg("-liostack_merge").arg(found_in);
     let output = run(&mut command)?;
     assert!(output.status.success(), "{}", said(&output));
-    Some(())
+    Ok(())
 }

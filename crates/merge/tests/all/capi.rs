@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use iostack_testkit::folder;
+use iostack_testkit::{folder, or_skip};
 
 use crate::c;
 
@@ -11,8 +11,8 @@ use crate::c;
 fn a_c_program_gets_what_the_header_says_under_every_policy() {
     let folder = folder!("capi");
     let program = folder.join("library");
-    if c::compile(&c::own("tests/c/library.c"), &[], &program).is_none() {
-        println!("SKIPPED a_c_program_gets_what_the_header_says_under_every_policy: cc is not installed");
+    let built = c::compile(&c::own("tests/c/library.c"), &[], &program);
+    if or_skip("a_c_program_gets_what_the_header_says_under_every_policy", built).is_none() {
         return;
     }
     let output = Command::new(&program).arg(&*folder).output().expect("it was just built");
@@ -24,10 +24,8 @@ fn a_c_program_gets_what_the_header_says_under_every_policy() {
 fn the_header_is_also_cplusplus() {
     let mut command = Command::new("c++");
     command.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", "-x", "c++"]);
-    let Some(output) = c::run(command.arg(c::own("include/iostack_merge.h"))) else {
-        println!("SKIPPED the_header_is_also_cplusplus: c++ is not installed");
-        return;
-    };
+    let checked = c::run(command.arg(c::own("include/iostack_merge.h")));
+    let Some(output) = or_skip("the_header_is_also_cplusplus", checked) else { return };
     let said = c::said(&output);
     // GCC warns that what it looks at is a header and no program.
     let is_fine = output.status.success() || said.lines().all(|line| line.contains("pragma once"));
@@ -43,8 +41,8 @@ fn what_the_header_declares_is_what_the_library_exports() {
         .filter_map(|line| line.split_once('(')?.0.rsplit([' ', '*']).next())
         .collect();
     assert!(declared.len() >= 10, "{declared:?}");
-    let Some(output) = c::run(Command::new("nm").args(["-D", "--defined-only"]).arg(c::library())) else {
-        println!("SKIPPED what_the_header_declares_is_what_the_library_exports: nm is not installed");
+    let listed = c::run(Command::new("nm").args(["-D", "--defined-only"]).arg(c::library()));
+    let Some(output) = or_skip("what_the_header_declares_is_what_the_library_exports", listed) else {
         return;
     };
     let said = c::said(&output);

@@ -4,7 +4,7 @@ use iostack_batch::BatchCost;
 use iostack_merge::{Backend, File, Options, Policy, Simulated};
 use iostack_testkit::{Loop, folder, or_skip};
 
-use crate::pattern::{PAGE, Page, fill, is_right, new_file};
+use crate::pattern::{PAGE, Page, fill, filled, is_right, new_file};
 use crate::sys;
 
 /// Pages of a file under test.
@@ -83,10 +83,7 @@ fn every_way(test: &str, path: &std::path::Path, backends: &[Backend]) {
         for policy in Policy::ALL {
             for direct in [false, true] {
                 let options = Options { policy, backend, direct, write: true, ..Options::default() };
-                match options.open(path) {
-                    Ok(file) => written_and_read(&file, seed),
-                    Err(error) => println!("SKIPPED {test}: {backend}, {policy}, direct {direct}: {error}"),
-                }
+                or_skip(test, options.open(path)).inspect(|file| written_and_read(file, seed));
                 seed += 1;
             }
         }
@@ -103,13 +100,11 @@ fn every_buffer_gets_its_own_block_of_a_file() {
 
 #[test]
 fn every_buffer_gets_its_own_block_of_a_loop_device() {
+    const TEST: &str = "every_buffer_gets_its_own_block_of_a_loop_device";
     let folder = folder!("data-loop");
     let path = new_file(&folder, "data", &vec![0; PAGES * PAGE]);
-    let Some(device) = or_skip("every_buffer_gets_its_own_block_of_a_loop_device", Loop::over(&path)) else {
-        return;
-    };
-    let backends = [Backend::Best, Backend::Libaio];
-    every_way("every_buffer_gets_its_own_block_of_a_loop_device", &device, &backends);
+    let Some(device) = or_skip(TEST, Loop::over(&path)) else { return };
+    every_way(TEST, &device, &[Backend::Best, Backend::Libaio]);
 }
 
 #[test]
@@ -122,23 +117,17 @@ fn every_buffer_gets_its_own_block_of_a_simulated_device() {
 
 #[test]
 fn every_buffer_gets_its_own_block_of_a_tmerge_device() {
+    const TEST: &str = "every_buffer_gets_its_own_block_of_a_tmerge_device";
     let options = Options { backend: Backend::Tmerge, direct: true, write: true, ..Options::default() };
-    match options.open("/dev/tmerge0") {
-        Ok(_) => every_way(
-            "every_buffer_gets_its_own_block_of_a_tmerge_device",
-            "/dev/tmerge0".as_ref(),
-            &[Backend::Tmerge],
-        ),
-        Err(error) => println!("SKIPPED every_buffer_gets_its_own_block_of_a_tmerge_device: {error}"),
+    if or_skip(TEST, options.open("/dev/tmerge0")).is_some() {
+        every_way(TEST, "/dev/tmerge0".as_ref(), &[Backend::Tmerge]);
     }
 }
 
 #[test]
 fn a_group_larger_than_any_lane_comes_whole() {
     let folder = folder!("data-large");
-    let mut bytes = vec![0; 600 * 512];
-    fill(&mut bytes, 0, 7);
-    let path = new_file(&folder, "data", &bytes);
+    let path = new_file(&folder, "data", &filled(600 * 512, 7));
     for backend in [Backend::Best, Backend::Libaio, Backend::Pread] {
         let file = Options { backend, ..Options::default() }.open(&path).expect("the file is there");
         let mut memory = vec![[0_u8; 512]; 600];

@@ -6,7 +6,7 @@ use iostack_batch::BatchCost;
 use iostack_merge::{Backend, File, ManyError, Options, Policy, Simulated};
 use iostack_testkit::{Loop, folder, or_skip};
 
-use crate::pattern::{PAGE, Page, fill, is_right, new_file};
+use crate::pattern::{PAGE, Page, filled, is_right, new_file};
 
 const CHEAP: BatchCost = BatchCost { fixed_ns: 500.0, each_ns: 100.0 };
 const REAL: [Backend; 3] = [Backend::IoUring, Backend::Libaio, Backend::Pread];
@@ -39,8 +39,7 @@ fn codes(failures: &[(usize, io::Error)]) -> Vec<(usize, Option<i32>)> {
 fn a_medium_error_is_its_own_requests_only_under_every_policy() {
     let broken = 3 * PAGE as u64;
     let device = Simulated::broken(8 * PAGE, CHEAP, broken..broken + 1);
-    let mut whole = vec![0; 8 * PAGE];
-    fill(&mut whole, 0, 1);
+    let whole = filled(8 * PAGE, 1);
     for policy in Policy::ALL {
         let file = Options { policy, ..Options::default() }.simulated(&device);
         for page in [0, 1, 2, 4, 5, 6, 7] {
@@ -57,25 +56,17 @@ fn a_medium_error_is_its_own_requests_only_under_every_policy() {
 
 #[test]
 fn a_real_medium_error_is_its_own_requests_only() {
+    const TEST: &str = "a_real_medium_error_is_its_own_requests_only";
     let folder = folder!("faults-loop");
-    let mut whole = vec![0; 64 * PAGE];
-    fill(&mut whole, 0, 5);
-    let path = new_file(&folder, "data", &whole);
-    let Some(device) = or_skip("a_real_medium_error_is_its_own_requests_only", Loop::over(&path)) else {
-        return;
-    };
+    let path = new_file(&folder, "data", &filled(64 * PAGE, 5));
+    let Some(device) = or_skip(TEST, Loop::over(&path)) else { return };
     // The device keeps its length, and has nothing to read where its file now ends.
     let backing = std::fs::OpenOptions::new().write(true).open(&path).expect("the file is ours");
     backing.set_len(32 * PAGE as u64).expect("the file is ours");
     for backend in REAL {
         for policy in [Policy::Auto, Policy::Ring, Policy::Stm] {
             let options = Options { policy, backend, direct: true, ..Options::default() };
-            let Ok(file) = options.open(&*device) else {
-                println!(
-                    "SKIPPED a_real_medium_error_is_its_own_requests_only: {backend} does not work here"
-                );
-                continue;
-            };
+            let Some(file) = or_skip(TEST, options.open(&*device)) else { continue };
             let failures = pages(&file, &[0, 40, 31, 63, 2], 5);
             assert_eq!(codes(&failures), [(1, Some(libc::EIO)), (3, Some(libc::EIO))], "{file:?}");
             let error = file.read_exact_at(&mut Page::zero().0, 50 * PAGE as u64).expect_err("a hole");
@@ -87,17 +78,12 @@ fn a_real_medium_error_is_its_own_requests_only() {
 #[test]
 fn the_end_of_the_file_is_told_and_what_lies_before_it_has_come() {
     let folder = folder!("faults-end");
-    let mut whole = vec![0; PAGE + 904];
-    fill(&mut whole, 0, 3);
-    let path = new_file(&folder, "data", &whole);
+    let path = new_file(&folder, "data", &filled(PAGE + 904, 3));
     for backend in REAL {
         for direct in [false, true] {
             for policy in Policy::ALL {
                 let options = Options { policy, backend, direct, ..Options::default() };
-                let Ok(file) = options.open(&path) else {
-                    println!("SKIPPED the_end_of_the_file: {backend} does not work here");
-                    continue;
-                };
+                let Some(file) = or_skip("the_end_of_the_file", options.open(&path)) else { continue };
                 let failures = pages(&file, &[1, 0, 2, 0], 3);
                 let kinds: Vec<_> = failures.iter().map(|(index, error)| (*index, error.kind())).collect();
                 assert_eq!(kinds, [(0, ErrorKind::UnexpectedEof), (2, ErrorKind::UnexpectedEof)], "{file:?}");
@@ -118,10 +104,7 @@ fn nothing_is_sent_for_nothing() {
     let path = new_file(&folder, "data", &[7; 100]);
     for backend in REAL {
         let options = Options { backend, count: true, ..Options::default() };
-        let Ok(file) = options.open(&path) else {
-            println!("SKIPPED nothing_is_sent_for_nothing: {backend} does not work here");
-            continue;
-        };
+        let Some(file) = or_skip("nothing_is_sent_for_nothing", options.open(&path)) else { continue };
         file.read_many(&mut []).expect("nothing is asked");
         file.write_many(&[]).expect("nothing is asked");
         file.read_exact_at(&mut [], 1 << 40).expect("nothing is asked");
@@ -156,9 +139,7 @@ fn a_file_open_for_reading_refuses_each_write() {
 #[test]
 fn direct_requests_that_are_not_aligned_are_refused_one_by_one() {
     let folder = folder!("faults-aligned");
-    let mut whole = vec![0; 4 * PAGE];
-    fill(&mut whole, 0, 2);
-    let path = new_file(&folder, "data", &whole);
+    let path = new_file(&folder, "data", &filled(4 * PAGE, 2));
     for backend in REAL {
         let Ok(file) = (Options { backend, direct: true, ..Options::default() }).open(&path) else {
             continue;

@@ -11,9 +11,10 @@ use iostack_batch::BatchCost;
 use iostack_merge::{
     Backend, Buffer, File, Options, Simulated, StableBuffer, Transfer, block_on, join_all, yield_now,
 };
+use iostack_testkit::or_skip;
 
 use crate::sys::scope;
-use crate::{BLOCK, QUICK, at, block_of, numbered};
+use crate::{BLOCK, QUICK, at, block_of, number_at, numbered};
 
 const SLOW: BatchCost = BatchCost { fixed_ns: 20_000_000.0, each_ns: 50.0 };
 
@@ -101,6 +102,11 @@ fn errors_and_ends_are_told_with_the_buffer() {
     assert_eq!(result.expect_err("it ends").kind(), io::ErrorKind::WriteZero);
 }
 
+/// A transfer has brought a numbered block.
+fn assert_is_block((result, buffer): (io::Result<usize>, Vec<u8>), index: usize) {
+    assert_eq!((result.expect("sound"), buffer), (BLOCK, block_of(index)));
+}
+
 fn start<B: StableBuffer>(transfer: &mut Transfer<B>) -> Poll<(io::Result<usize>, B)> {
     Pin::new(transfer).poll(&mut Context::from_waker(Waker::noop()))
 }
@@ -140,9 +146,7 @@ fn block_on_returns_when_all_that_it_sent_is_through() {
         let mut write = file.write_at_async(vec![8; BLOCK], at(2));
         std::future::poll_fn(|context| Poll::Ready(Pin::new(&mut write).poll(context).is_pending())).await;
     });
-    let mut head = [0];
-    file.read_exact_at(&mut head, at(2)).expect("the device is sound");
-    assert_eq!(head, [8]);
+    assert_eq!(number_at(&file, 2), u64::from_le_bytes([8; 8]));
 }
 
 #[test]
@@ -152,8 +156,7 @@ fn the_file_may_be_closed_while_futures_are_in_flight() {
     assert!(list.iter_mut().all(|transfer| start(transfer).is_pending()));
     drop(file);
     for (index, transfer) in list.into_iter().enumerate() {
-        let (result, buffer) = plain_block_on(transfer);
-        assert_eq!((result.expect("sound"), buffer), (BLOCK, block_of(index)));
+        assert_is_block(plain_block_on(transfer), index);
     }
 }
 
@@ -176,9 +179,7 @@ fn what_was_not_sent_can_be_taken_back() {
         Err(sent) => assert_eq!(plain_block_on(sent).0.expect("sound"), BLOCK),
     }
     plain_block_on(first).0.expect("the device is sound");
-    let mut head = [7];
-    file.read_exact_at(&mut head, at(1)).expect("the device is sound");
-    assert_eq!(head, [if was_cancelled { 0 } else { 6 }]);
+    assert_eq!(number_at(&file, 1), u64::from_le_bytes([if was_cancelled { 0 } else { 6 }; 8]));
 }
 
 #[test]
@@ -193,8 +194,10 @@ fn a_future_may_be_finished_by_another_thread_than_began_it() {
     drop(send);
     std::thread::spawn(move || {
         for (index, transfer) in receive {
-            let (result, buffer) = if index % 2 == 0 { block_on(transfer) } else { plain_block_on(transfer) };
-            assert_eq!((result.expect("sound"), buffer), (BLOCK, block_of(index)));
+            assert_is_block(
+                if index % 2 == 0 { block_on(transfer) } else { plain_block_on(transfer) },
+                index,
+            );
         }
     })
     .join()
@@ -230,24 +233,20 @@ fn moved(file: &File, turns_between: usize, own: bool) -> std::thread::Result<(i
 fn a_future_that_block_on_has_polled_moves_to_a_thread_that_it_joins() {
     let file = numbered(4);
     for own in [true, false] {
-        let (result, buffer) = moved(&file, 0, own).expect("it was not sent yet");
-        assert_eq!((result.expect("sound"), buffer), (BLOCK, block_of(3)));
+        assert_is_block(moved(&file, 0, own).expect("it was not sent yet"), 3);
     }
 }
 
 #[test]
 fn a_future_in_flight_refuses_to_be_awaited_by_a_thread_that_cannot_bring_it_on() {
+    const TEST: &str = "a_future_in_flight_refuses_to_be_awaited_by_a_thread_that_cannot_bring_it_on";
     let file = Options::default().simulated(&Simulated::new(4 * BLOCK, QUICK));
     // The simulated device is through when the lane was entered; a ring need not be. Both are allowed, to hang is not.
     let (result, _) = moved(&file, 1, true).expect("it is through");
     assert_eq!(result.expect("sound"), BLOCK);
     let (reader, writer) = io::pipe().expect("a pipe can be had");
-    let Ok(pipe) = (Options { backend: Backend::IoUring, ..Options::default() }).over(as_file(reader)) else {
-        println!(
-            "SKIPPED a_future_in_flight_refuses_to_be_awaited_by_a_thread_that_cannot_bring_it_on: no io_uring"
-        );
-        return;
-    };
+    let pipe = Options { backend: Backend::IoUring, ..Options::default() }.over(as_file(reader));
+    let Some(pipe) = or_skip(TEST, pipe) else { return };
     let refused = block_on(async {
         let mut transfer = pipe.read_at_async(vec![0; 8], 0);
         std::future::poll_fn(|context| Poll::Ready(Pin::new(&mut transfer).poll(context).is_pending())).await;
@@ -314,8 +313,8 @@ fn hundreds_of_futures_of_many_threads_share_a_file() {
                     let index = |one: usize| (thread * 17 + step * 5 + one) % 64;
                     let list = (0..8).map(|one| file.read_at_async(vec![0; BLOCK], at(index(one))));
                     let all = plain_block_on(join_all(list));
-                    for (one, (result, buffer)) in all.into_iter().enumerate() {
-                        assert_eq!((result.expect("sound"), buffer), (BLOCK, block_of(index(one))));
+                    for (one, read) in all.into_iter().enumerate() {
+                        assert_is_block(read, index(one));
                     }
                 }
             });
@@ -328,8 +327,8 @@ fn more_futures_than_a_lane_has_room_for_wait_their_turn() {
     let file = numbered(64);
     block_on(async {
         let list = (0..1000).map(|index| file.read_at_async(vec![0; BLOCK], at(index % 64)));
-        for (index, (result, buffer)) in join_all(list).await.into_iter().enumerate() {
-            assert_eq!((result.expect("sound"), buffer), (BLOCK, block_of(index % 64)));
+        for (index, read) in join_all(list).await.into_iter().enumerate() {
+            assert_is_block(read, index % 64);
         }
     });
 }

@@ -32,6 +32,13 @@ fn block_of(index: usize) -> Vec<u8> {
     block
 }
 
+/// Number that a block begins with.
+fn number_at(file: &File, index: usize) -> u64 {
+    let mut head = [0; 8];
+    file.read_exact_at(&mut head, at(index)).expect("the device is sound");
+    u64::from_le_bytes(head)
+}
+
 /// A quick simulated device of numbered blocks.
 fn numbered(blocks: usize) -> File {
     numbered_by(&Options::default(), blocks, QUICK)

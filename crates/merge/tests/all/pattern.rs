@@ -44,6 +44,13 @@ pub(crate) fn fill(buffer: &mut [u8], offset: u64, seed: u64) {
     }
 }
 
+/// Bytes that belong to the offset 0.
+pub(crate) fn filled(bytes: usize, seed: u64) -> Vec<u8> {
+    let mut whole = vec![0; bytes];
+    fill(&mut whole, 0, seed);
+    whole
+}
+
 /// True when all of the memory belongs to that offset and seed.
 pub(crate) fn is_right(buffer: &[u8], offset: u64, seed: u64) -> bool {
     let parts = buffer.chunks(BLOCK).enumerate();

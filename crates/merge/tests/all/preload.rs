@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use iostack_testkit::{Folder, folder};
+use iostack_testkit::{Folder, folder, or_skip};
 
 use crate::c;
 
@@ -14,21 +14,18 @@ fn shim(test: &str) -> Option<(Folder, PathBuf)> {
     let folder = folder!(test);
     let shim = folder.join("libiostack_preload.so");
     let built = c::compile(&c::own("preload/iostack_preload.c"), &["-std=gnu11", "-shared", "-fPIC"], &shim);
-    if built.is_none() {
-        println!("SKIPPED {test}: cc is not installed");
-    }
-    built.map(|()| (folder, shim))
+    or_skip(test, built).map(|()| (folder, shim))
 }
 
 /// Puts the shim under a program, whose words are those of `command`; ends it after two minutes.
-fn under(command: &Command, shim: &Path, policy: &str) -> Option<Output> {
+fn under(command: &Command, shim: &Path, policy: &str) -> Result<Output, String> {
     c::run(Command::new(command.get_program()).arg("--version"))?;
     let mut timed = Command::new("timeout");
     timed.args(["120", "env", "IOSTACK_MERGE_STATS=1", &format!("IOSTACK_MERGE_POLICY={policy}")]);
     timed.arg(format!("LD_PRELOAD={}", shim.display())).arg(command.get_program()).args(command.get_args());
-    let output = c::run(timed.current_dir(command.get_current_dir()?))?;
+    let output = c::run(timed.current_dir(command.get_current_dir().expect("each is told a folder")))?;
     assert!(output.status.success(), "policy {policy}: {}\n{}", output.status, c::said(&output));
-    Some(output)
+    Ok(output)
 }
 
 /// The count before a word of the line that the shim prints at its end.
@@ -63,10 +60,8 @@ fn fio_finds_what_it_wrote() {
         let mut fio = Command::new("fio");
         fio.args(["--name=verify", "--ioengine=psync", "--thread", "--numjobs=3", "--size=512k", "--bs=4k"]);
         fio.args(["--rw=randwrite", "--verify=crc32c", "--do_verify=1", "--verify_fatal=1", "--direct=1"]);
-        let Some(output) = under(fio.current_dir(&*folder), &shim, policy) else {
-            println!("SKIPPED fio_finds_what_it_wrote: fio is not installed");
-            return;
-        };
+        let ran = under(fio.current_dir(&*folder), &shim, policy);
+        let Some(output) = or_skip("fio_finds_what_it_wrote", ran) else { return };
         // 128 blocks of each job, written, then read.
         assert_eq!(count(&output, "writes"), 384, "{}", c::said(&output));
         assert_eq!(count(&output, "reads"), 384, "{}", c::said(&output));
@@ -75,7 +70,8 @@ fn fio_finds_what_it_wrote() {
 
 #[test]
 fn a_database_made_through_the_shim_is_whole_without_it() {
-    let Some((folder, shim)) = shim("a_database_made_through_the_shim_is_whole_without_it") else { return };
+    const TEST: &str = "a_database_made_through_the_shim_is_whole_without_it";
+    let Some((folder, shim)) = shim(TEST) else { return };
     let fill = "pragma journal_mode = wal; create table t (number integer primary key, text text); \
                 with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000) \
                 insert into t select i, printf('%s of %d', hex(zeroblob(100)), i) from n; \
@@ -83,14 +79,8 @@ fn a_database_made_through_the_shim_is_whole_without_it() {
     let ask = "pragma integrity_check; select count(*), sum(number), sum(length(text)) from t;";
     for policy in POLICIES {
         let name = format!("{policy}.db");
-        let Some(made) =
-            under(Command::new("sqlite3").current_dir(&*folder).args([&name, fill]), &shim, policy)
-        else {
-            println!(
-                "SKIPPED a_database_made_through_the_shim_is_whole_without_it: sqlite3 is not installed"
-            );
-            return;
-        };
+        let made = under(Command::new("sqlite3").current_dir(&*folder).args([&name, fill]), &shim, policy);
+        let Some(made) = or_skip(TEST, made) else { return };
         assert!(count(&made, "writes") > 100, "{}", c::said(&made));
         let asked = Command::new("sqlite3").current_dir(&*folder).args([&name, ask]).output();
         let said = c::said(&asked.expect("it was there a moment ago"));

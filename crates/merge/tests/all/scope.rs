@@ -9,7 +9,7 @@ use std::thread::ThreadId;
 use iostack_merge::{File, Options, Scope, ScopeOptions, Simulated, yield_now};
 
 use crate::sys::{self, scope};
-use crate::{BLOCK, QUICK, at, block_of, numbered};
+use crate::{BLOCK, QUICK, at, block_of, number_at, numbered};
 
 #[test]
 fn each_coroutine_gets_its_own_block_into_its_own_buffer() {
@@ -34,17 +34,18 @@ fn each_coroutine_gets_its_own_block_into_its_own_buffer() {
 #[test]
 fn ten_thousand_coroutines_read_and_return() {
     let file = numbered(64);
-    let read = |index: usize| {
-        let mut head = [0_u8; 8];
-        file.read_exact_at(&mut head, at(index % 64)).expect("the device is sound");
-        u64::from_le_bytes(head) as usize
-    };
-    let read = &read;
-    let sum: usize = scope(2, |s| {
-        let handles: Vec<_> = (0..10_000).map(|index| s.spawn(move || read(index))).collect();
-        handles.into_iter().map(|handle| handle.join().expect("none panics")).sum()
-    });
-    assert_eq!(sum, (0..10_000).map(|index| index % 64).sum::<usize>());
+    let file = &file;
+    let read = scope(2, |s| results(s, (0..10_000).map(|index| move || number_at(file, index % 64))));
+    assert_eq!(read, (0..10_000).map(|index| index % 64).collect::<Vec<u64>>());
+}
+
+/// Starts all; what each returned.
+fn results<'scope, T: Send + 'scope>(
+    s: &'scope Scope<'scope, '_>,
+    bodies: impl Iterator<Item = impl FnOnce() -> T + Send + 'scope>,
+) -> Vec<T> {
+    let handles: Vec<_> = bodies.map(|body| s.spawn(body)).collect();
+    handles.into_iter().map(|handle| handle.join().expect("none panics")).collect()
 }
 
 fn chain<'scope>(s: &'scope Scope<'scope, '_>, count: &'scope AtomicUsize, left: usize) {
@@ -140,30 +141,26 @@ fn a_coroutine_stays_on_its_thread_and_lets_others_run_there() {
 
 #[test]
 fn a_scope_within_a_coroutine_runs_on_the_same_executors() {
-    let file = numbered(16);
-    let total = scope(1, |s| {
-        let outer: Vec<_> = (0..4_usize)
-            .map(|group| {
-                let file = &file;
-                s.spawn(move || {
-                    let here = std::thread::current().id();
-                    let mut buffers = [[0_u8; BLOCK]; 2];
-                    scope(7, |inner| {
-                        for (index, buffer) in buffers.iter_mut().enumerate() {
-                            inner.spawn(move || {
-                                file.read_exact_at(buffer, at(group * 4 + index))
-                                    .expect("the device is sound");
-                                assert_eq!(here, std::thread::current().id());
-                            });
-                        }
-                    });
-                    buffers.iter().map(|buffer| usize::from(buffer[0])).sum::<usize>()
-                })
-            })
-            .collect();
-        outer.into_iter().map(|handle| handle.join().expect("none panics")).sum::<usize>()
+    let file = &numbered(16);
+    let read = scope(1, |s| {
+        let outer = (0..4_usize).map(|group| {
+            move || {
+                let here = std::thread::current().id();
+                let mut buffers = [[0_u8; BLOCK]; 2];
+                scope(7, |inner| {
+                    for (index, buffer) in buffers.iter_mut().enumerate() {
+                        inner.spawn(move || {
+                            file.read_exact_at(buffer, at(group * 4 + index)).expect("the device is sound");
+                            assert_eq!(here, std::thread::current().id());
+                        });
+                    }
+                });
+                buffers.map(|buffer| usize::from(buffer[0]))
+            }
+        });
+        results(s, outer)
     });
-    assert_eq!(total, (0..4).map(|group| group * 8 + 1).sum::<usize>());
+    assert_eq!(read, [0, 4, 8, 12].map(|first| [first, first + 1]));
 }
 
 #[test]
@@ -178,16 +175,10 @@ fn a_panic_within_a_nested_scope_reaches_the_coroutine_that_opened_it() {
 fn errors_belong_to_the_coroutine_whose_request_failed() {
     let device = Simulated::broken(16 * BLOCK, QUICK, at(5)..at(6));
     let file = Options::default().simulated(&device);
-    let read = |index| file.read_exact_at(&mut [0; BLOCK], at(index)).is_err();
-    let read = &read;
-    let failed = scope(2, |s| {
-        let handles: Vec<_> = (0..16).map(|index| (index, s.spawn(move || read(index)))).collect();
-        handles
-            .into_iter()
-            .filter_map(|(index, handle)| handle.join().ok()?.then_some(index))
-            .collect::<Vec<_>>()
-    });
-    assert_eq!(failed, [5]);
+    let fails = |index| file.read_exact_at(&mut [0; BLOCK], at(index)).is_err();
+    let fails = &fails;
+    let failed = scope(2, |s| results(s, (0..16).map(|index| move || fails(index))));
+    assert_eq!(failed, (0..16).map(|index| index == 5).collect::<Vec<_>>());
 }
 
 #[test]
@@ -195,9 +186,7 @@ fn a_read_while_a_panic_unwinds_is_carried_by_the_thread() {
     struct Reads<'a>(&'a File, &'a AtomicUsize);
     impl Drop for Reads<'_> {
         fn drop(&mut self) {
-            let mut head = [0; 8];
-            self.0.read_exact_at(&mut head, at(3)).expect("the device is sound");
-            self.1.store(usize::from(head[0]), Ordering::Relaxed);
+            self.1.store(number_at(self.0, 3) as usize, Ordering::Relaxed);
         }
     }
     let file = numbered(4);
@@ -247,19 +236,9 @@ fn a_backtrace_fits_on_the_stack() {
 fn a_small_stack_is_enough_for_small_code() {
     let file = numbered(8);
     let options = ScopeOptions { threads: 1, stack_bytes: 16 * 1024 };
-    let sum: u64 = sys::run(&options, |s| {
-        let handles: Vec<_> = (0..8)
-            .map(|index| {
-                let file = &file;
-                s.spawn(move || {
-                    let mut head = [0; 8];
-                    file.read_exact_at(&mut head, at(index)).map(|()| u64::from_le_bytes(head))
-                })
-            })
-            .collect();
-        handles.into_iter().map(|handle| handle.join().expect("none panics").expect("sound")).sum()
-    });
-    assert_eq!(sum, 28);
+    let file = &file;
+    let read = sys::run(&options, |s| results(s, (0..8).map(|index| move || number_at(file, index))));
+    assert_eq!(read, (0..8).collect::<Vec<u64>>());
 }
 
 #[test]

@@ -11,8 +11,8 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use iostack_merge::{Backend, File, Options, Policy};
-use iostack_testkit::folder;
-use pattern::{PAGE, Page, fill, is_right, new_file};
+use iostack_testkit::{folder, or_skip};
+use pattern::{PAGE, Page, filled, is_right, new_file};
 
 const PAGES: u64 = 64;
 const SEED: u64 = 11;
@@ -89,9 +89,7 @@ fn a_fork_disturbs_neither_parent_nor_child() {
 
 fn parent_and_child_read_the_right_data_by_every_way() {
     let folder = folder!("fork");
-    let mut whole = vec![0; PAGES as usize * PAGE];
-    fill(&mut whole, 0, SEED);
-    let path = new_file(&folder, "data", &whole);
+    let path = new_file(&folder, "data", &filled(PAGES as usize * PAGE, SEED));
     for backend in [Backend::Best, Backend::Libaio, Backend::Pread] {
         for policy in Policy::ALL {
             for direct in [false, true] {
@@ -99,10 +97,8 @@ fn parent_and_child_read_the_right_data_by_every_way() {
                     println!("SKIPPED parent_and_child: direct reads beside fork: Linux 6.3 is the first");
                     continue;
                 }
-                match (Options { backend, policy, direct, ..Options::default() }).open(&path) {
-                    Ok(file) => forked_while_reading(&file),
-                    Err(error) => println!("SKIPPED parent_and_child: {backend}, direct {direct}: {error}"),
-                }
+                let file = Options { backend, policy, direct, ..Options::default() }.open(&path);
+                or_skip("parent_and_child", file).inspect(forked_while_reading);
             }
         }
     }
@@ -110,9 +106,7 @@ fn parent_and_child_read_the_right_data_by_every_way() {
 
 fn a_child_may_drop_a_handle_of_its_parents() {
     let folder = folder!("fork-drop");
-    let mut whole = vec![0; PAGES as usize * PAGE];
-    fill(&mut whole, 0, SEED);
-    let path = new_file(&folder, "data", &whole);
+    let path = new_file(&folder, "data", &filled(PAGES as usize * PAGE, SEED));
     for policy in Policy::ALL {
         let file = Options { policy, ..Options::default() }.open(&path).expect("the file is there");
         assert!(is_all_right(&file), "{policy}");

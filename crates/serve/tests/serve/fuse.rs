@@ -14,21 +14,21 @@ use crate::serve;
 
 const SIZE: u64 = 64 << 20;
 
-fn server() -> Server {
-    let sheet =
-        Sheet::from_values("zero", &[("zero.latency", "10us"), ("zero.capacity", "64m")]).expect("a kind");
-    serve(&sheet, Store::memory(Bytes(SIZE)).expect("there is memory"), "zero")
+fn server(bytes: u64) -> Server {
+    let capacity = bytes.to_string();
+    let sheet = Sheet::from_values("zero", &[("zero.latency", "10us"), ("zero.capacity", &capacity)]).expect("a kind");
+    serve(&sheet, Store::memory(Bytes(bytes)).expect("there is memory"), "zero")
 }
 
-fn mounted(test: &str, server: &Server, place: &Path) -> Option<Fuse> {
+pub(crate) fn mounted(test: &str, server: &Server, place: &Path) -> Option<Fuse> {
     or_skip(test, missing().map_or(Ok(()), Err))?;
-    or_skip(test, Fuse::start(server.disk(), place).map_err(|error| format!("{error:#}")))
+    or_skip(test, Fuse::start(server.disk(), place))
 }
 
 #[test]
 fn the_file_is_the_disk_and_keeps_its_size() {
     let folder = folder!("fuse-file");
-    let (server, place) = (server(), folder.join("place"));
+    let (server, place) = (server(SIZE), folder.join("place"));
     let Some(fuse) = mounted("the_file_is_the_disk_and_keeps_its_size", &server, &place) else { return };
     assert_eq!(fs::metadata(&fuse.file).expect("it is there").len(), SIZE);
     let file = OpenOptions::new().read(true).write(true).open(&fuse.file).expect("it opens");
@@ -55,16 +55,13 @@ fn the_file_is_the_disk_and_keeps_its_size() {
 fn a_directory_with_something_in_it_is_no_place() {
     let folder = folder!("fuse-full");
     fs::write(folder.join("something"), "mine").expect("it is written");
-    let server = server();
-    if mounted_nowhere() {
-        return println!("SKIPPED a_directory_with_something_in_it_is_no_place: no FUSE");
+    let server = server(SIZE);
+    let why = missing().map_or(Ok(()), Err);
+    if or_skip("a_directory_with_something_in_it_is_no_place", why).is_none() {
+        return;
     }
     assert!(Fuse::start(server.disk(), &folder).is_err());
     assert_eq!(fs::read_to_string(folder.join("something")).expect("it is there"), "mine");
-}
-
-fn mounted_nowhere() -> bool {
-    missing().is_some()
 }
 
 /// Mounted, and taken away at the end.
@@ -81,12 +78,9 @@ fn file_systems_are_made_mounted_filled_trimmed_and_found_sound() {
     const TEST: &str = "file_systems_are_made_mounted_filled_trimmed_and_found_sound";
     let folder = folder!("fuse-loop");
     for (kind, check) in [("ext4", vec!["fsck.ext4", "-fn"]), ("btrfs", vec!["btrfs", "check"])] {
-        let sheet = Sheet::from_values("zero", &[("zero.latency", "10us"), ("zero.capacity", "256m")])
-            .expect("a kind");
-        let server = serve(&sheet, Store::memory(Bytes(256 << 20)).expect("there is memory"), "zero");
+        let server = server(256 << 20);
         let Some(mut fuse) = mounted(TEST, &server, &folder.join(kind)) else { return };
-        let device = fuse.block_device(512).map_err(|error| format!("{error:#}"));
-        let Some(device) = or_skip(TEST, device) else { return };
+        let Some(device) = or_skip(TEST, fuse.block_device(512)) else { return };
         let place = folder.join(format!("{kind}-mounted"));
         fs::create_dir(&place).expect("it is made");
         if or_skip(TEST, tool(&format!("mkfs.{kind}"), &["-q".as_ref(), device.as_os_str()])).is_none() {
@@ -117,7 +111,7 @@ fn file_systems_are_made_mounted_filled_trimmed_and_found_sound() {
 #[test]
 fn what_lives_is_not_swept() {
     let folder = folder!("fuse-lives");
-    let server = server();
+    let server = server(SIZE);
     let Some(fuse) = mounted("what_lives_is_not_swept", &server, &folder.join("place")) else { return };
     let swept = sweep();
     assert!(!swept.contains(&folder.join("place")), "{swept:?}");

@@ -99,6 +99,12 @@ impl Client {
         (error, u64::from_be_bytes(reply[8..].try_into().expect("eight bytes")))
     }
 
+    /// Asks, and is told that it is done.
+    pub(crate) fn done(&mut self, request: (u16, u16), cookie: u64, range: (u64, u32), data: &[u8]) {
+        self.ask(request, cookie, range, data);
+        assert_eq!(self.told(), (0, cookie));
+    }
+
     /// The server has hung up.
     fn is_over(&mut self) -> bool {
         matches!(self.0.read(&mut [0]), Ok(0))
@@ -144,19 +150,13 @@ fn requests_are_answered_each_under_its_cookie() {
     let export = export("nbd-requests");
     let mut client = Client::go(&export.socket);
     let data = vec![7; 4096];
-    client.ask((1, 1), 11, (8192, 4096), &data);
-    assert_eq!(client.told(), (0, 11));
-    client.ask((0, 0), 12, (8192, 4096), b"");
-    assert_eq!(client.told(), (0, 12));
+    client.done((1, 1), 11, (8192, 4096), &data);
+    client.done((0, 0), 12, (8192, 4096), b"");
     assert_eq!(client.take(4096), data);
-    client.ask((0, 3), 13, (0, 0), b"");
-    assert_eq!(client.told(), (0, 13));
-    client.ask((0, 4), 14, (8192, 4096), b"");
-    assert_eq!(client.told(), (0, 14));
-    client.ask((3, 6), 15, (0, 4096), b"");
-    assert_eq!(client.told(), (0, 15));
-    client.ask((0, 0), 16, (8192, 512), b"");
-    assert_eq!(client.told(), (0, 16));
+    client.done((0, 3), 13, (0, 0), b"");
+    client.done((0, 4), 14, (8192, 4096), b"");
+    client.done((3, 6), 15, (0, 4096), b"");
+    client.done((0, 0), 16, (8192, 512), b"");
     assert_eq!(client.take(512), vec![0; 512]);
     assert_eq!(export.server.disk().look().expect("it serves").ios, [2, 2, 1, 1]);
     client.ask((0, 2), 17, (0, 0), b"");
@@ -233,8 +233,7 @@ fn two_clients_see_one_disk_and_one_that_vanishes_harms_nobody() {
     gone.ask((0, 0), 1, (0, 16 << 20), b"");
     gone.ask((0, 1), 2, (0, 4096), b"only half of it");
     drop(gone);
-    two.ask((0, 0), 2, (0, 512), b"");
-    assert_eq!(two.told(), (0, 2));
+    two.done((0, 0), 2, (0, 512), b"");
     assert_eq!(two.take(512), [5; 512]);
     export.nbd.drop_clients();
     assert!(two.is_over());
@@ -249,8 +248,7 @@ fn a_client_that_takes_no_answers_holds_up_itself_alone() {
         slow.ask((0, 0), cookie, (0, 8 << 20), b"");
     }
     for cookie in 0..50 {
-        quick.ask((0, 0), cookie, (0, 4096), b"");
-        assert_eq!(quick.told(), (0, cookie));
+        quick.done((0, 0), cookie, (0, 4096), b"");
         quick.take(4096);
     }
     for _ in 0..12 {
@@ -297,8 +295,7 @@ fn a_client_that_takes_nothing_has_so_much_in_flight_and_what_it_asked_goes_with
     }
     let before = export.server.disk().look().expect("it serves").ios[0];
     let mut other = Client::go(&export.socket);
-    other.ask((0, 0), 7, (0, 512), b"");
-    assert_eq!(other.told(), (0, 7));
+    other.done((0, 0), 7, (0, 512), b"");
     assert_eq!(export.server.disk().look().expect("it serves").ios[0], before + 1);
     // 15, 2, 1, 1, and 128 beside the few that the socket took.
     assert!((147..177).contains(&before), "{before} reads");
@@ -400,8 +397,7 @@ proptest! {
             let _gone = client.0.shutdown(std::net::Shutdown::Write);
             let _whatever_it_says = io::copy(&mut client.0, &mut io::sink());
             let mut sane = Client::go(&export.socket);
-            sane.ask((0, 0), 9, (0, 512), b"");
-            assert_eq!(sane.told(), (0, 9));
+            sane.done((0, 0), 9, (0, 512), b"");
         });
     }
 }

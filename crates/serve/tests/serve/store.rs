@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicBool;
 
 use iostack_host::{Held, permit_write};
 use iostack_model::Bytes;
-use iostack_serve::fuse::{Fuse, missing};
 use iostack_serve::nbd::Place;
 use iostack_serve::{Door, Route, Store, Wanted};
-use iostack_testkit::{folder, or_skip};
+use iostack_testkit::folder;
 
+use crate::fuse::mounted;
 use crate::{MIB, done, flush, memory, read, serve, write, zero};
 
 const SIZE: Bytes = Bytes(16 * MIB);
@@ -121,14 +121,7 @@ fn what_is_through_is_on_the_medium_of_the_file_when_it_is_answered() {
     let folder = folder!("served-medium");
     // The file lies on a drive whose power is cut.
     let below = serve(&zero("0us"), memory().volatile(), "zero");
-    if or_skip(TEST, missing().map_or(Ok(()), Err)).is_none() {
-        return;
-    }
-    let Some(fuse) =
-        or_skip(TEST, Fuse::start(below.disk(), &folder.join("place")).map_err(|error| error.to_string()))
-    else {
-        return;
-    };
+    let Some(fuse) = mounted(TEST, &below, &folder.join("place")) else { return };
     let server = serve(&zero("0us"), Store::file(&fuse.file, SIZE, true).expect("it may be lost"), "zero");
     let (disk, flushes) = (server.disk(), || below.disk().look().expect("it serves").ios[3]);
     write(&disk, 0, &[9; 8192]).expect("it is written");

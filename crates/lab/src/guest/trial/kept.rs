@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::guest::MODULES;
 use crate::guest::near_side::failed;
 use crate::guest::sections::sections_of;
-use crate::host::symbols::functions;
+use crate::symbols::functions;
 
 /// Folder in which the kernel tells of slabs; each that was asked for on its command line has a folder.
 const SLABS: &str = "/sys/kernel/debug/slab";

@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 use super::super::Ready;
-use super::super::measure::ALIGNMENT;
 use super::super::near_side::failed;
+use super::super::region::ALIGNMENT;
 use super::super::region::number;
 use super::asked::{Findings, Trial};
 use crate::sys::guest as sys;

@@ -7,8 +7,8 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 use super::super::Ready;
-use super::super::measure::ALIGNMENT;
 use super::super::near_side::failed;
+use super::super::region::ALIGNMENT;
 use super::super::region::{is_zoned, number};
 use super::asked::Findings;
 

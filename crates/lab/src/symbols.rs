@@ -19,7 +19,7 @@ const FREED: &str = ".init";
 type Placed = (u64, String);
 
 /// Lines of `address type name [module]`, ascending by address.
-pub fn kallsyms(
+pub(crate) fn kallsyms(
     kernel: &str,
     modules: &[(String, Vec<u8>)],
     sections: &[(String, Vec<(String, u64)>)],
