@@ -1,6 +1,6 @@
 //! What a simulated request costs, in instructions: these repeat where times do not, so they may be a gate.
 //!
-//! Where valgrind is missing, the tests skip aloud.
+//! Where valgrind is missing, the tests skip aloud. A program of its own, since valgrind starts it again.
 
 #[path = "../examples/sim_speed/work.rs"]
 mod work;

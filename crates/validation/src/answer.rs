@@ -17,7 +17,7 @@ use super::published::{Document, Published};
 use super::{basis, builtin, worked};
 use crate::count::Counter;
 use crate::count::spec::Spec;
-use iostack_study::sweep::pool::{self, Given, Task};
+use iostack_study::sweep::pool::{self, Task};
 use iostack_study::sweep::watch::{parallel, watched};
 
 /// Experiments that are to be run.
@@ -43,7 +43,7 @@ impl<'a> ReproRun<'a> {
         Ok(ReproRun { asked, published, experiments, counted: counted > 0 })
     }
 
-    /// In their order.
+    /// Experiments in their order.
     pub fn experiments(&self) -> &[Experiment] {
         &self.experiments
     }
@@ -65,7 +65,7 @@ impl<'a> ReproRun<'a> {
     }
 }
 
-/// With all that is said of the experiments together.
+/// The report, with all that is said of the experiments together.
 fn whole(experiments: Vec<Reproduced>, published: &Published, talk: &dyn Audience) -> Repro {
     let document = |known: &Document| ReproDocument {
         id: known.id.clone(),
@@ -164,32 +164,24 @@ fn reproduce(
     let plan = |one: &&Experiment| one.curves.iter().flat_map(|curve| gather::plan(curve, targets)).collect();
     let planned: Vec<Vec<Planned>> = experiments.iter().map(plan).collect();
     // The same run may be of several experiments; it is made once.
-    let mut tasks: Vec<Task> = Vec::new();
-    let mut names: Vec<String> = Vec::new();
-    let mut places: Vec<usize> = Vec::new();
+    let mut runs: Vec<(&Task, String)> = Vec::new();
     for (one, points) in experiments.iter().zip(&planned) {
         for point in points {
-            let known = tasks.iter().position(|task| *task == point.task);
-            places.push(known.unwrap_or(tasks.len()));
-            if known.is_none() {
-                tasks.push(point.task.clone());
-                names.push(format!("{}, {}", one.id, point.name()));
+            if runs.iter().all(|(task, _)| **task != point.task) {
+                runs.push((&point.task, format!("{}, {}", one.id, point.name())));
             }
         }
     }
     // The longest first, so that no CPU is left with one of them at the end.
-    let mut order: Vec<usize> = (0..tasks.len()).collect();
-    order.sort_by(|&a, &b| pool::weight(&tasks[b]).total_cmp(&pool::weight(&tasks[a])));
-    let ordered: Vec<Task> = order.iter().map(|&index| tasks[index].clone()).collect();
-    let names: Vec<String> = order.iter().map(|&index| names[index].clone()).collect();
-    let mut given: Vec<Option<Given>> = tasks.iter().map(|_| None).collect();
-    for (one, &index) in watched(&ordered, &names, (parallel, targets), talk).into_iter().zip(&order) {
-        given[index] = one;
-    }
-    let mut places = places.into_iter();
+    runs.sort_by(|(a, _), (b, _)| pool::weight(b).total_cmp(&pool::weight(a)));
+    let (tasks, names): (Vec<Task>, Vec<String>) =
+        runs.into_iter().map(|(task, name)| (task.clone(), name)).unzip();
+    let given = watched(&tasks, &names, (parallel, targets), talk);
+    let given_to = |point: &Planned| {
+        tasks.iter().zip(&given).find(|(task, _)| **task == point.task).and_then(|(_, given)| given.clone())
+    };
     let reproduced = experiments.iter().zip(&planned).map(|(one, points)| {
-        let mine: Vec<_> = places.by_ref().take(points.len()).map(|index| given[index].clone()).collect();
-        gather::simulated(one, points, &mine)
+        gather::simulated(one, points, &points.iter().map(given_to).collect::<Vec<_>>())
     });
     reproduced.collect()
 }

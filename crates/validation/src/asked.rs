@@ -10,20 +10,20 @@ use super::experiment::Experiment;
 use super::published::{Claim, Published};
 use super::{builtin, gather};
 
-/// What was asked for.
+/// Wish to reproduce experiments.
 #[derive(Clone, Copy)]
 pub struct ReproRequest<'a> {
-    /// Experiments, documents, claims or files. None: all that are simulated.
+    /// Names of experiments, documents, claims or files. None: all that are simulated.
     pub names: &'a [String],
-    /// Those that the lab counts.
+    /// True for those that the lab counts.
     pub lab: bool,
-    /// Only to be listed.
+    /// True when experiments are only listed.
     pub list: bool,
     /// Files with costs that were counted earlier: these cases are not counted again.
     pub costs: &'a [PathBuf],
     /// Runs simulated at once; `None`: one per CPU.
     pub at_once: Option<usize>,
-    /// What can be named.
+    /// Targets that can be named.
     pub targets: &'a dyn Targets,
 }
 
@@ -72,7 +72,7 @@ impl ReproRequest<'_> {
     }
 }
 
-/// Those that a name means.
+/// Experiments that a name means.
 fn named(name: &str, claims: &[Claim]) -> anyhow::Result<Vec<Experiment>> {
     if let Some(experiment) = builtin::experiment(name, claims) {
         return Ok(vec![experiment]);

@@ -103,7 +103,7 @@ fn means(reference: &str, claim: &str, field: Option<&str>) -> bool {
     }
 }
 
-/// What a verdict rests on, and the numbers that make it so.
+/// Basis of a verdict, and the numbers that make it so.
 pub(crate) fn basis_of_verdict(verdict: &Verdict, curves: &[Curve]) -> (ReproBasis, Vec<String>) {
     let mut found: Vec<(ReproBasis, String)> =
         verdict.written.fitted.iter().map(|key| (ReproBasis::Fitted, key.clone())).collect();
@@ -132,7 +132,7 @@ pub(crate) fn basis_of_verdict(verdict: &Verdict, curves: &[Curve]) -> (ReproBas
     (basis, words)
 }
 
-/// What was run on, each once, in the order of the experiments: `experiments` and what came of them.
+/// Devices that were run on, each once, in the order of the experiments: `experiments` and their results.
 pub(crate) fn platforms(experiments: &[&Experiment], reproduced: &[Reproduced]) -> Vec<ReproPlatform> {
     let mut devices: Vec<&str> = Vec::new();
     let curves = || experiments.iter().flat_map(|one| &one.curves).filter(|curve| curve.cost.is_none());

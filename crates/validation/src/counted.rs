@@ -32,7 +32,7 @@ pub(crate) fn plan(curve: &Curve) -> Result<Vec<Case>, String> {
     }
 }
 
-/// What came of a case. Calls and functions are left out: the command beside it gives them.
+/// Point of a case. Calls and functions are left out: the command beside it gives them.
 pub(crate) fn point(case: &Case, given: &Result<IoCost, String>) -> ReproPoint {
     let cost = given.as_ref().ok().cloned().map(|cost| IoCost { tree: None, functions: Vec::new(), ..cost });
     ReproPoint {

@@ -5,7 +5,7 @@
 pub(crate) struct Curve {
     pub(crate) name: String,
     pub(crate) device: String,
-    /// What the lab counts, as changes of the plain case; none for what is simulated.
+    /// Case that the lab counts, as changes of the plain one; none for what is simulated.
     pub(crate) cost: Option<String>,
     /// A job file in `experiments/`; none for one job of options.
     pub(crate) jobs: Option<String>,
@@ -20,7 +20,7 @@ pub(crate) struct Curve {
 }
 
 impl Curve {
-    /// What is changed at a value of what is varied: keys and values, the varied one first.
+    /// Changes at a value of the varied key: keys and values, the varied one first.
     pub(crate) fn varied_at(&self, value: &str) -> Vec<(String, String)> {
         let Some((key, values)) = &self.vary else { return Vec::new() };
         let place = values.iter().position(|other| other == value);

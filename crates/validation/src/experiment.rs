@@ -30,9 +30,9 @@ use iostack_study::sweep::axis;
 /// An experiment, checked.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// What it is asked for by.
+    /// Name by which it is asked for.
     pub id: String,
-    /// What is made again.
+    /// Title of what is made again.
     pub title: String,
     pub(crate) source: String,
     pub(crate) measured: String,
@@ -43,7 +43,7 @@ pub struct Experiment {
     pub(crate) predicted: Vec<Predicted>,
 }
 
-/// What ran, and what had been predicted of it.
+/// A curve that ran, and the one that had predicted it.
 #[derive(Clone, Debug)]
 pub(crate) struct Predicted {
     /// Indices of curves, which have the same points.
@@ -52,7 +52,7 @@ pub(crate) struct Predicted {
     pub(crate) figure: Figure,
 }
 
-/// What is drawn.
+/// A figure of curves.
 #[derive(Clone, Debug)]
 pub(crate) struct Plot {
     pub(crate) heading: String,
@@ -71,12 +71,12 @@ pub(crate) struct Verdict {
     pub(crate) test: Test,
     pub(crate) first: TestSubject,
     pub(crate) second: Option<TestSubject>,
-    /// What it rests on where its file says so, and why.
+    /// Basis where the file says so, and why.
     pub(crate) rests: Option<(ReproBasis, String)>,
     pub(crate) written: raw::RawVerdict,
 }
 
-/// What a test looks at.
+/// Part of a curve that a test looks at.
 #[derive(Clone, Debug)]
 pub(crate) struct TestSubject {
     /// Index of the curve.
@@ -91,12 +91,12 @@ pub(crate) struct TestSubject {
 }
 
 impl Experiment {
-    /// How many figures are drawn of it.
+    /// Number of figures that are drawn of it.
     pub fn plots(&self) -> usize {
         self.plots.len()
     }
 
-    /// What is judged, in words.
+    /// Judged claims in words.
     pub fn claims(&self) -> impl Iterator<Item = &str> {
         self.verdicts.iter().map(|verdict| verdict.written.says.as_str())
     }
@@ -211,7 +211,7 @@ fn find(curves: &[Curve], name: &str) -> Result<usize, String> {
     })
 }
 
-/// What a curve is drawn over: what it varies, unless `time` is asked for.
+/// Horizontal axis of a curve: what it varies, unless `time` is asked for.
 fn over(word: Option<&str>, curve: &Curve) -> Result<Over, String> {
     match (word, &curve.vary) {
         (Some("time"), _) => Ok(Over::Time),
@@ -277,7 +277,7 @@ fn verdict(raw: &raw::RawVerdict, curves: &[Curve], claims: &[Claim]) -> Result<
     Ok(Verdict { claim, figure_claimed, test, first, second, rests, written: raw.clone() })
 }
 
-/// What the file says that a verdict rests on. A claim of our own is an aim, whatever its file says.
+/// Basis of a verdict by its file. A claim of our own is an aim, whatever its file says.
 fn rests(raw: &raw::RawVerdict, claim: &Claim) -> Result<Option<(ReproBasis, String)>, String> {
     if claim.own {
         return Ok(Some((ReproBasis::OwnAim, "nobody published it".to_owned())));

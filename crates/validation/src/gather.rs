@@ -24,14 +24,13 @@ use iostack_study::sweep::pool::{Given, Task};
 /// One run of an experiment.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
-    /// Of the curve.
     curve: String,
     /// The value of what is varied.
     pub(crate) at: String,
     /// Runs this point alone.
     pub(crate) command: String,
     pub(crate) task: Task,
-    /// In a boot of its own.
+    /// The run has a boot of its own.
     pub(crate) anew: bool,
 }
 
@@ -80,12 +79,12 @@ fn jobs(curve: &Curve, options: &[(String, String)]) -> Result<Vec<Job>, String>
     Ok(jobs)
 }
 
-/// What an experiment gave: one [`Given`] a run, in the order of [`plan`] over all curves.
+/// Results of an experiment: one [`Given`] a run, in the order of [`plan`] over all curves.
 pub(crate) fn simulated(experiment: &Experiment, planned: &[Planned], given: &[Option<Given>]) -> Reproduced {
     reproduced(experiment, planned.iter().zip(given).map(|(point, given)| result(point, given.as_ref())))
 }
 
-/// From the points of all curves, in their order.
+/// Results of an experiment, from the points of all curves in their order.
 pub(crate) fn reproduced(
     experiment: &Experiment,
     mut points: impl Iterator<Item = ReproPoint>,
@@ -144,7 +143,7 @@ fn drawn(plot: &Plot, curves: &[ReproCurve]) -> ReproPlot {
     }
 }
 
-/// Where both have a figure.
+/// Points at which both curves have a figure.
 fn predicted(one: &Predicted, curves: &[ReproCurve]) -> Vec<ReproPredicted> {
     let (ran, by) = (&curves[one.ran], &curves[one.by]);
     let points = ran.points.iter().zip(&by.points);

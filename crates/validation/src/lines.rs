@@ -6,7 +6,7 @@ use iostack_model::answers::{IoCost, ReproCurve, ReproPoint};
 use iostack_model::{Inside, Nanos, Outcome, Part, Stage};
 use iostack_report::table;
 
-/// What is read off an outcome.
+/// A figure that is read off an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Figure {
     /// I/Os per second.
@@ -21,7 +21,7 @@ pub(crate) enum Figure {
     WriteAmplification,
     /// A value over time: `gauge:free blocks`.
     Gauge(String),
-    /// Of a simulated host: mean time of an I/O in a stage, us: `stage:schedule`.
+    /// Mean time of an I/O in a stage of a simulated host, us: `stage:schedule`.
     Stage(Stage),
     /// Mean time of an I/O on the way to the device and back, us: platform and transport.
     PlatformTime,
@@ -31,7 +31,7 @@ pub(crate) enum Figure {
     PlatformShare,
     /// Busy share of a resource, mean over all alike, in percent: `busy:adapter`.
     Busy(String),
-    /// That of the busiest: `busiest:core`.
+    /// Busy share of the busiest: `busiest:core`.
     Busiest(String),
     /// Busy share of the cores, in percent.
     Cpu,
@@ -55,7 +55,7 @@ pub(crate) enum Figure {
     Share(String),
 }
 
-/// What is on the horizontal axis.
+/// Horizontal axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
     /// The varied key.
@@ -122,7 +122,7 @@ fn stage(name: &str) -> Result<Stage, String> {
 }
 
 impl Figure {
-    /// What it counts, for an axis: of an experiment that the lab counts, or of a simulated one.
+    /// Label of an axis: of an experiment that the lab counts, or of a simulated one.
     pub(crate) fn label(&self, counted: bool) -> String {
         let spent = if counted { "instructions" } else { "clocks" };
         match self {
@@ -140,16 +140,14 @@ impl Figure {
         }
     }
 
-    /// Of a point, run or counted.
     pub(super) fn of_point(&self, point: &ReproPoint) -> Option<f64> {
         match (&point.cost, &point.outcome) {
             (Some(cost), _) => self.of_cost(cost),
-            (None, Some(outcome)) => self.of(outcome),
+            (None, Some(outcome)) => self.of_run(outcome),
             (None, None) => None,
         }
     }
 
-    /// Of what was counted.
     fn of_cost(&self, cost: &IoCost) -> Option<f64> {
         let layer = |name: &str| {
             let found = cost.layers.iter().find(|layer| layer.layer == name);
@@ -166,8 +164,7 @@ impl Figure {
         }
     }
 
-    /// Of the whole run.
-    fn of(&self, outcome: &Outcome) -> Option<f64> {
+    fn of_run(&self, outcome: &Outcome) -> Option<f64> {
         match self {
             Figure::Iops => Some(outcome.rate()),
             Figure::Bandwidth => Some(outcome.bandwidth()),
@@ -184,7 +181,6 @@ impl Figure {
         }
     }
 
-    /// Of what a simulation saw.
     fn of_inside(&self, outcome: &Outcome) -> Option<f64> {
         let inside = outcome.inside.as_ref()?;
         let host = || inside.host.as_ref();
@@ -216,7 +212,7 @@ impl Figure {
         }
     }
 
-    /// Over time: the middle of each element and its value. A last element that is too short to compare is left out.
+    /// Figures over time: start of each element and its value. A last element that is too short to compare is left out.
     fn over_time(&self, outcome: &Outcome) -> Vec<(f64, f64)> {
         let gauge = match self {
             Figure::Gauge(name) => {
@@ -270,7 +266,7 @@ pub(crate) fn line(curve: &ReproCurve, figure: &Figure, over: Over, at: Option<&
     }
 }
 
-/// Where each point stands: its number, or its place in the list when what is varied are words.
+/// Place of each point on the axis: its number, or its place in the list when what is varied are words.
 fn places(curve: &ReproCurve) -> Vec<f64> {
     let typed: Vec<&str> = curve.points.iter().map(|point| point.at.as_str()).collect();
     table::numbers(&typed).unwrap_or_else(|| (0..typed.len()).map(|index| index as f64).collect())

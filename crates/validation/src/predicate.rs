@@ -22,7 +22,7 @@ const FAST: f64 = 0.25;
 /// Points of a curve, in order of x.
 pub(crate) type Line = [(f64, f64)];
 
-/// How a claim is put to the test.
+/// Test that a claim is put to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Test {
     /// Ours is the claimed figure, give or take this share.
@@ -70,14 +70,14 @@ impl Test {
     }
 }
 
-/// What a test saw.
+/// Result of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Judged {
-    /// What was found, in words.
+    /// Our figure in words.
     pub(crate) ours: String,
     /// Ours over the claimed figure, less 1.
     pub(crate) difference: Option<f64>,
-    /// Whether the claim holds.
+    /// True when the claim holds.
     pub(crate) holds: bool,
 }
 
@@ -158,7 +158,7 @@ fn knee_at(line: &Line, within: f64, claimed: f64) -> Judged {
     }
 }
 
-/// Of M balanced stations and N requests the throughput goes as N / (N + M - 1). Its slope in logarithms is
+/// Finds the sharpest bend. Of M balanced stations and N requests the throughput goes as N / (N + M - 1). Its slope in logarithms is
 /// (M - 1) / (N + M - 1), which changes fastest at N = M - 1: where nothing else limits, the bend counts the stations.
 fn bends_at(line: &Line, claimed: f64) -> Result<Judged, String> {
     if line.len() < 3 || line.iter().any(|&(x, y)| x <= 0.0 || y <= 0.0) {
@@ -212,7 +212,7 @@ struct Fall {
     before: f64,
     /// Level at the end.
     after: f64,
-    /// When the fall began, and when it was over.
+    /// Begin and end of the fall.
     from: f64,
     until: f64,
 }
@@ -237,7 +237,7 @@ fn level_at_end(line: &Line) -> f64 {
     last[last.len() / 2]
 }
 
-/// From where on every point is within this share of the level; the last third at the latest, or it is no level.
+/// First point from which on all are within this share of the level; the last third at the latest, or it is no level.
 fn level_from(line: &Line, level: f64, within: f64) -> Result<usize, String> {
     let off = line.iter().rposition(|&(_, y)| (y - level).abs() > level * within);
     let from = off.map_or(0, |index| index + 1);

@@ -8,18 +8,17 @@ use serde::Deserialize;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Published {
-    /// In the order of the page.
     #[serde(default)]
     pub(crate) document: Vec<Document>,
     #[serde(default)]
     pub(crate) claim: Vec<Claim>,
 }
 
-/// Where claims come from.
+/// A source of claims.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Document {
-    /// What the ids of its claims begin with.
+    /// Begin of the ids of its claims.
     pub(crate) id: String,
     pub(crate) title: String,
     /// False for what was only counted here.
@@ -38,12 +37,12 @@ fn yes() -> bool {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Claim {
-    /// `PAPER.SUBJECT.WHAT`.
+    /// Name of the claim: `PAPER.SUBJECT.WHAT`.
     pub(crate) id: String,
     /// A shape has no value.
     #[serde(default)]
     pub(crate) kind: ClaimKind,
-    /// One figure.
+    /// A single figure.
     value: Option<f64>,
     /// Several measurements of one figure.
     #[serde(default)]
@@ -53,14 +52,14 @@ pub(crate) struct Claim {
     /// Conditions, and what to know when reading it.
     #[serde(default)]
     pub(crate) note: String,
-    /// Why no experiment judges it, or not all of it.
+    /// Reason why no experiment judges it, or not all of it.
     pub(crate) unreproduced: Option<String>,
     /// Its document is our own aims.
     #[serde(skip)]
     pub(crate) own: bool,
 }
 
-/// What agreement means.
+/// Meaning of agreement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ClaimKind {

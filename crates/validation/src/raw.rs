@@ -69,7 +69,7 @@ pub(super) struct RawCurve {
     /// The simulated device, or `lab:DEVICE`, where the job then runs.
     #[serde(default)]
     pub(super) device: String,
-    /// In the lab each point is of a boot of its own, on a drive to which nothing was done before.
+    /// Each point has a boot of its own in the lab, on a drive to which nothing was done before.
     #[serde(default)]
     pub(super) anew: bool,
     /// Or a case that the lab counts, in the words of `iostack lab cost --diff`: `device=brd,op=write`.
@@ -81,7 +81,7 @@ pub(super) struct RawCurve {
     #[serde(default)]
     pub(super) set: Options,
     pub(super) vary: Option<String>,
-    /// What changes along with it, point by point: as many values each.
+    /// Keys that change along with it, point by point: as many values each.
     #[serde(default)]
     pub(super) along: Vec<String>,
 }
@@ -117,7 +117,7 @@ pub(crate) struct RawVerdict {
     pub(crate) at: Option<String>,
     pub(crate) against_at: Option<String>,
     pub(crate) within: Option<String>,
-    /// How many points ours may be away, of figures that are percent.
+    /// Points that ours may be away, of figures that are percent.
     pub(crate) points: Option<f64>,
     pub(crate) fall_to: Option<String>,
     pub(crate) windows: Option<f64>,
@@ -125,10 +125,10 @@ pub(crate) struct RawVerdict {
     /// Ours is divided by it: percent of a peak of 700 MB/s is scale = 7e6.
     #[serde(default = "one")]
     pub(crate) scale: f64,
-    /// In words, when the document can be read in several ways: one that holds is enough.
+    /// Reading in words, when the document can be read in several ways: one that holds is enough.
     #[serde(default, deserialize_with = "one_line")]
     pub(crate) reading: String,
-    /// Why it does not hold, or why there are several readings.
+    /// Reason why it does not hold, or why there are several readings.
     #[serde(default, deserialize_with = "one_line")]
     pub(crate) why: String,
     pub(crate) from: Option<f64>,
@@ -142,14 +142,14 @@ pub(crate) struct RawVerdict {
     /// Numbers of the device that are this claim, though its sheet names another source.
     #[serde(default)]
     pub(crate) input: Vec<String>,
-    /// Why agreement proves nothing though no number was chosen for it: of these three one at most is given. This: what the
-    /// claim is reckoned from, of inputs and of what was fitted to other claims.
+    /// Inputs and numbers fitted to other claims that this claim is reckoned from: agreement then proves nothing. Of this and
+    /// the next two one at most is given.
     #[serde(default, deserialize_with = "one_line")]
     pub(crate) derived: String,
-    /// Which assumed numbers decide it.
+    /// Assumed numbers that decide it.
     #[serde(default, deserialize_with = "one_line")]
     pub(crate) assumed: String,
-    /// Why the simulator, as it is built, can give nothing else.
+    /// Reason why the simulator, as it is built, can give nothing else.
     #[serde(default, deserialize_with = "one_line")]
     pub(crate) cannot_fail: String,
 }

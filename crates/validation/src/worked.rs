@@ -13,10 +13,10 @@ use super::gather::{self, Planned};
 use iostack_study::sweep::pool::{self, Given, Task};
 use iostack_study::sweep::watch::parallel;
 
-/// How a change begins that is no parameter of the driver's but a file of the device's.
+/// Prefix of a change that is no parameter of the driver's but a file of the device's.
 const SYSFS: &str = "sysfs.";
 
-/// What one boot does.
+/// Work of one boot.
 #[derive(Debug, PartialEq)]
 struct Boot {
     device: String,
@@ -25,7 +25,7 @@ struct Boot {
     /// `NAME=VALUE` of the driver's.
     set: Vec<String>,
     legs: Vec<Leg>,
-    /// Which points these are.
+    /// Numbers of its points.
     places: Vec<usize>,
     /// Nothing else is done in it.
     alone: bool,
@@ -67,7 +67,7 @@ fn is_in_lab(task: &Task) -> bool {
     lab::device(&task.device).is_some()
 }
 
-/// Which points boot together, in their order.
+/// Boots for these points, each with those that go together.
 fn boots(tasks: &[&Task], alone: &[bool]) -> Vec<Boot> {
     let mut boots: Vec<Boot> = Vec::new();
     for (place, task) in tasks.iter().enumerate() {

@@ -15,6 +15,7 @@ pub struct Account {
     until: Time,
     busy: u64,
     visits: u64,
+    /// Sum of the waits, ns; by Little's law also the integral of the queue's length.
     wait: u64,
 }
 
@@ -70,16 +71,6 @@ impl Account {
     #[inline]
     pub fn until(&self) -> Time {
         self.until
-    }
-
-    /// Times it was used.
-    pub fn visits(&self) -> u64 {
-        self.visits
-    }
-
-    /// Sum of the waits, ns; by Little's law also the integral of the queue's length.
-    pub fn wait(&self) -> u64 {
-        self.wait
     }
 }
 
@@ -141,7 +132,7 @@ mod tests {
         let mut server = Server::default();
         assert_eq!([server.serve(10, 100), server.serve(20, 100), server.serve(500, 7)], [110, 210, 507]);
         let account = &server.account;
-        assert_eq!((account.visits(), account.wait(), account.busy(507)), (3, 90, 207));
+        assert_eq!((account.visits, account.wait, account.busy(507)), (3, 90, 207));
     }
 
     #[test]
@@ -161,6 +152,6 @@ mod tests {
         account.cut(300);
         account.book(300, 300, 350);
         account.book(300, 350, 1050);
-        assert_eq!((account.busy(1050), account.visits()), (1050, 3));
+        assert_eq!((account.busy(1050), account.visits), (1050, 3));
     }
 }

@@ -13,32 +13,14 @@
 //!
 //! With some hundreds pending, as threads and drives make them, most new ones go into the slot of their time; near takes
 //! slot by slot. What lies beyond all slots, and what would not fit near although it is of the same slot, is in the heap.
-//!
-//! In the heap each event is one number; the sequence keeps the order of ties:
-//!
-//! ```text
-//!   127          72 71       40 39      30 29      0
-//!   [ time, ns     | sequence  | part     | token   ]
-//! ```
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::Time;
 
-/// Bits of a token, which belongs to the part that is woken.
-pub(super) const TOKEN_BITS: u32 = 30;
-/// Bits of a part's number.
-pub(super) const PART_BITS: u32 = 10;
-const SEQUENCE_BITS: u32 = 32;
-const TIME_SHIFT: u32 = TOKEN_BITS + PART_BITS + SEQUENCE_BITS;
-const SEQUENCE_SHIFT: u32 = TOKEN_BITS + PART_BITS;
-
-/// The last moment there is: 833 days.
-pub(super) const TIME_MAX: Time = (1 << (128 - TIME_SHIFT)) - 1;
-
 /// A wake-up of a part at a moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct WakeUp {
     pub(super) time: Time,
     pub(super) part: u16,
@@ -284,69 +266,44 @@ impl Slots {
     }
 }
 
-/// Events as numbers, the least first.
+/// Events with their sequence, which keeps the order of ties; the first first.
 #[derive(Clone, Debug)]
 struct Heap {
-    keys: BinaryHeap<Reverse<u128>>,
+    keys: BinaryHeap<Reverse<(Time, i64, WakeUp)>>,
     /// Moment of the first; the end of time when there is none.
     first: Time,
     /// Number of the last that was put behind all others of its moment.
-    behind: u32,
+    behind: i64,
     /// Number of the last that was put before all others.
-    before: u32,
+    before: i64,
 }
 
 impl Default for Heap {
     fn default() -> Heap {
-        Heap { keys: BinaryHeap::new(), first: Time::MAX, behind: 1 << 31, before: 1 << 31 }
+        Heap { keys: BinaryHeap::new(), first: Time::MAX, behind: 0, before: 0 }
     }
 }
 
 impl Heap {
     fn push_behind(&mut self, event: WakeUp) {
-        if self.behind == u32::MAX {
-            self.renumber();
-        }
         self.behind += 1;
         self.push(event, self.behind);
     }
 
     fn push_before(&mut self, event: WakeUp) {
-        if self.before == 0 {
-            self.renumber();
-        }
         self.before -= 1;
         self.push(event, self.before);
     }
 
-    fn push(&mut self, event: WakeUp, sequence: u32) {
-        assert!(event.time <= TIME_MAX, "virtual time ends after 833 days");
-        let key = u128::from(event.time) << TIME_SHIFT
-            | u128::from(sequence) << SEQUENCE_SHIFT
-            | u128::from(event.part) << TOKEN_BITS
-            | u128::from(event.token);
-        self.keys.push(Reverse(key));
+    fn push(&mut self, event: WakeUp, sequence: i64) {
+        self.keys.push(Reverse((event.time, sequence, event)));
         self.first = self.first.min(event.time);
     }
 
     fn pop(&mut self) -> Option<WakeUp> {
-        let Reverse(key) = self.keys.pop()?;
-        self.first = self.keys.peek().map_or(Time::MAX, |next| (next.0 >> TIME_SHIFT) as u64);
-        Some(WakeUp {
-            time: (key >> TIME_SHIFT) as u64,
-            part: (key >> TOKEN_BITS) as u16 & ((1 << PART_BITS) - 1),
-            token: key as u32 & ((1 << TOKEN_BITS) - 1),
-        })
-    }
-
-    /// Numbers ran out: numbers what is here anew, in the same order.
-    #[cold]
-    fn renumber(&mut self) {
-        let events: Vec<WakeUp> = std::iter::from_fn(|| self.pop()).collect();
-        (self.before, self.behind) = (1 << 31, 1 << 31);
-        for event in events {
-            self.push_behind(event);
-        }
+        let Reverse((.., event)) = self.keys.pop()?;
+        self.first = self.keys.peek().map_or(Time::MAX, |next| next.0.0);
+        Some(event)
     }
 }
 
@@ -359,7 +316,6 @@ mod tests {
     fn events_come_in_order_and_ties_as_they_were_put() {
         let mut rng = Rng::from_seed(1);
         let mut calendar = Calendar::default();
-        calendar.far.behind = u32::MAX - 2000;
         let mut expected = Vec::new();
         for token in 0..5000 {
             let time = rng.below(300);
@@ -377,7 +333,6 @@ mod tests {
         for pending in [1, 30, NEAR_MAX, 1000] {
             let mut rng = Rng::from_seed(pending as u64);
             let mut calendar = Calendar::default();
-            (calendar.far.before, calendar.far.behind) = (3000, u32::MAX - 5000);
             let mut reference = std::collections::BTreeSet::new();
             let (mut now, mut number) = (0, 0);
             for _ in 0..20_000 {

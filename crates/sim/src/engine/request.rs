@@ -9,9 +9,10 @@ use super::Time;
 pub struct RequestId(pub u32);
 
 /// Kind of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// Data to the host.
+    #[default]
     Read,
     /// Data from the host.
     Write,
@@ -41,7 +42,7 @@ pub const STAGES: usize = Stage::WAY.len();
 const PATH_MAX: usize = 8;
 
 /// One request under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Kind of the request.
     pub kind: Kind,
@@ -85,30 +86,7 @@ impl Request {
     /// The number of a request that no caller waits for: [`super::Sim::spawn`].
     pub const NOBODY: u64 = u64::MAX;
 
-    pub(super) fn new(kind: Kind, offset: u64, length: u32, now: Time) -> Request {
-        Request {
-            kind,
-            offset,
-            length,
-            stamp: 0,
-            user: 0,
-            by_kernel: false,
-            scratch: 0,
-            followers: 0,
-            submitted: now,
-            serial: 0,
-            mark: now,
-            spent: [0; STAGES],
-            touched: 0,
-            parent: None,
-            children: 0,
-            stamped: false,
-            depth: 0,
-            path: [0; PATH_MAX],
-        }
-    }
-
-    /// Makes a request of one that is through, in its place.
+    /// Makes a request in the place of one that is through, or of a new one.
     #[inline]
     pub(super) fn renew(&mut self, kind: Kind, offset: u64, length: u32, now: Time) {
         (self.spent, self.touched) = ([0; STAGES], 0);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use iostack_model::Stage;
 
-use super::calendar::{Calendar, TOKEN_BITS, WakeUp};
+use super::calendar::{Calendar, WakeUp};
 use super::{Kind, PartId, Request, RequestId, Time};
 
 /// A token of a kind (0..64) and an index below 2^24, for [`Sim::wake_at`].
@@ -68,7 +68,7 @@ impl Messages {
 }
 
 /// The number under which the driver's alarms are in the calendar.
-pub(super) const DRIVER: u16 = (1 << super::calendar::PART_BITS) - 1;
+pub(super) const DRIVER: u16 = u16::MAX;
 
 /// The moment, the requests, and the future.
 #[derive(Debug, Default)]
@@ -107,10 +107,10 @@ impl Sim {
         &mut self.requests[id.0 as usize]
     }
 
-    /// Wakes this part at `time`, which is not in the past, with `token` (below 2^30).
+    /// Wakes this part at `time`, which is not in the past, with `token`.
     #[inline]
     pub fn wake_at(&mut self, time: Time, token: u32) {
-        debug_assert!(time >= self.now && token < 1 << TOKEN_BITS);
+        debug_assert!(time >= self.now);
         self.calendar.push(WakeUp { time, part: self.me, token });
     }
 
@@ -259,13 +259,13 @@ impl Sim {
 
     #[inline]
     fn make(&mut self, kind: Kind, offset: u64, length: u32) -> RequestId {
-        if let Some(id) = self.free.pop() {
-            let now = self.now;
-            self.request_mut(id).renew(kind, offset, length, now);
-            return id;
-        }
-        self.requests.push(Request::new(kind, offset, length, self.now));
-        RequestId(self.requests.len() as u32 - 1)
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.requests.push(Request::default());
+            RequestId(self.requests.len() as u32 - 1)
+        });
+        let now = self.now;
+        self.request_mut(id).renew(kind, offset, length, now);
+        id
     }
 
     /// The driver submits a request to the first part.

@@ -191,38 +191,6 @@ impl Victims {
         }
         best.map(|(block, _)| block as u32)
     }
-
-    /// Blocks in the lists of a plane are just those that belong there.
-    pub(super) fn audit(&self, plane: u32, valid: &[u16]) {
-        let at = plane as usize;
-        let first = at * self.blocks;
-        let of_plane = &valid[first..first + self.blocks];
-        let candidates = of_plane.iter().filter(|&&count| count < APART).count();
-        match self.policy {
-            Victim::Greedy => {
-                let mut listed = 0;
-                for level in 0..self.pages {
-                    for block in self.lists.walk(plane, level) {
-                        assert_eq!(valid[block as usize], level, "block {block} is in the list of {level}");
-                        assert!(level >= self.lists.least[at], "block {block} is below the least");
-                        listed += 1;
-                    }
-                }
-                let below = of_plane.iter().filter(|&&count| count < self.bound[at]).count();
-                assert_eq!(
-                    (listed, below),
-                    (self.lists.listed[at] as usize, listed),
-                    "listed in plane {plane}"
-                );
-            }
-            Victim::Fifo => {
-                let queue = &self.queues[at];
-                assert!(queue.iter().all(|&block| valid[block as usize] < APART), "plane {plane}: {queue:?}");
-                assert_eq!(queue.len(), candidates, "queued in plane {plane}");
-            }
-            _ => (),
-        }
-    }
 }
 
 impl Lists {
@@ -282,14 +250,5 @@ impl Lists {
         self.heads[first..first + self.levels].fill(NONE);
         self.least[plane as usize] = 0;
         self.listed[plane as usize] = 0;
-    }
-
-    fn walk(&self, plane: u32, level: u16) -> impl Iterator<Item = u32> {
-        let mut block = self.heads[self.head(plane, level)];
-        std::iter::from_fn(move || {
-            let this = (block != NONE).then_some(block)?;
-            block = self.links[this as usize][1];
-            Some(this)
-        })
     }
 }

@@ -2,11 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::load::built_in_sheet;
 use iostack_sim::sheet::{KINDS, Sheet, Source, catalogue};
-
-fn load(name: &str) -> Sheet {
-    Sheet::load(name, &[]).unwrap_or_else(|errors| panic!("{errors}"))
-}
 
 #[test]
 fn every_file_of_the_folder_is_built_in_under_its_own_name() {
@@ -27,7 +24,7 @@ fn every_file_of_the_folder_is_built_in_under_its_own_name() {
     built_in.sort();
     assert_eq!(names, built_in);
     for name in catalogue::names() {
-        assert_eq!(load(name).name, name);
+        assert_eq!(built_in_sheet(name).name, name);
     }
 }
 
@@ -46,7 +43,7 @@ fn every_usual_value_of_a_kind_is_written_as_its_unit_asks() {
 #[test]
 fn every_source_is_used_and_every_claim_cites_one_or_shows_its_sum() {
     for name in catalogue::names() {
-        let sheet = load(name);
+        let sheet = built_in_sheet(name);
         let cited: Vec<String> = sheet
             .entries()
             .into_iter()
@@ -77,7 +74,7 @@ fn every_source_is_used_and_every_claim_cites_one_or_shows_its_sum() {
 #[test]
 fn every_fitted_number_serves_a_claim_and_no_claim_is_fitted_twice() {
     for name in catalogue::names() {
-        let sheet = load(name);
+        let sheet = built_in_sheet(name);
         let fitted: Vec<String> = sheet
             .entries()
             .into_iter()

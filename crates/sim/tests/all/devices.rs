@@ -2,19 +2,16 @@
 
 use std::path::Path;
 
+use crate::load::built_in_sheet;
 use iostack_sim::claims;
 use iostack_sim::engine::World;
 use iostack_sim::run::RunOptions;
 use iostack_sim::sheet::{Sheet, catalogue};
 
-fn load(name: &str) -> Sheet {
-    Sheet::load(name, &[]).unwrap_or_else(|errors| panic!("{errors}"))
-}
-
 #[test]
 fn every_device_can_be_built() {
     for name in catalogue::names() {
-        let sheet = load(name);
+        let sheet = built_in_sheet(name);
         if sheet.kind.is_part() {
             continue;
         }
@@ -30,7 +27,7 @@ fn every_device_can_be_built() {
 fn every_device_reaches_what_is_claimed_of_it() {
     let mut failed = Vec::new();
     for name in catalogue::names() {
-        let sheet = load(name);
+        let sheet = built_in_sheet(name);
         for claim in &sheet.claims {
             let tried = claims::try_one(&sheet, claim, &RunOptions::seeded(1));
             let tried = tried.unwrap_or_else(|error| panic!("{name}, {}: {error}", claim.name));

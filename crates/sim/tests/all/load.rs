@@ -64,6 +64,11 @@ impl LoadResult {
     }
 }
 
+/// A sheet that is built in.
+pub(crate) fn built_in_sheet(name: &str) -> Sheet {
+    Sheet::load(name, &[]).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
 /// A world with one device of these numbers, which keeps stamps.
 pub(crate) fn world(kind: &str, values: &[(&str, &str)]) -> World {
     let mut world = World::new();
@@ -144,17 +149,6 @@ pub(crate) fn settle(world: &mut World) {
 pub(crate) fn near(found: f64, expected: f64, tolerance: f64) {
     let off = (found / expected - 1.0).abs();
     assert!(off <= tolerance, "{found} instead of {expected}: {:.2} % off", off * 100.0);
-}
-
-/// Numbers of a device that it is refused with; the error names the key. `plain` are the others.
-pub(crate) fn refuses(kind: &str, plain: &[(&str, &str)], wrong: &[(&str, &str)]) {
-    for &(key, value) in wrong {
-        let values = [plain, &[(key, value)]].concat();
-        let built =
-            Sheet::from_values(kind, &values).and_then(|sheet| devices::build(&sheet, &mut World::new(), 1));
-        let error = built.expect_err("impossible numbers").to_string();
-        assert!(error.contains(key.split("_burst").next().expect("a word")), "{key} = {value}: {error}");
-    }
 }
 
 /// Bytes of a sector, the unit of stamps.

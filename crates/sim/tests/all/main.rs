@@ -1,4 +1,4 @@
-//! Are devices, their sheets and their flash translation layer what they are said to be?
+//! Is what the simulator says true, from its sheets to whole platforms?
 
 mod catalogue;
 mod devices;
@@ -6,6 +6,8 @@ mod flash;
 mod ftl_amplification;
 mod ftl_limits;
 mod ftl_nothing_lost;
+mod host;
 mod load;
 mod parts;
+mod run;
 mod sheets;

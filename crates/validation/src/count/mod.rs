@@ -20,13 +20,13 @@ use spec::Spec;
 
 /// Counts cases, several boots of each when asked.
 pub struct Counter<'a> {
-    /// What boots.
+    /// Lab whose machines boot.
     pub lab: Lab<'a>,
-    /// Who hears of it.
+    /// Audience that hears of it.
     pub talk: &'a dyn Audience,
     /// Boots of each case.
     pub boots: u32,
-    /// What an instruction of each kind is worth.
+    /// Clocks that an instruction of each kind is worth.
     pub prices: ClockPrices,
 }
 

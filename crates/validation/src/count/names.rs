@@ -10,7 +10,7 @@ pub(super) struct GuestNames {
 }
 
 impl GuestNames {
-    /// From the guest's symbols, in the form of `/proc/kallsyms`. Those of the modules in `built` are a driver's.
+    /// Reads the guest's symbols, in the form of `/proc/kallsyms`. Those of the modules in `built` are a driver's.
     pub(super) fn parse(kallsyms: &str, built: &[String]) -> Result<GuestNames, SymbolsError> {
         let symbols = Symbols::parse(kallsyms)?;
         let rules = Rules::built_in().with_drivers(built);

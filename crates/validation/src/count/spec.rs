@@ -14,15 +14,15 @@ const TRACED: u32 = 200;
 /// A case: what boots, and what an I/O is.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// As in `lab:DEVICE`.
+    /// Name of the device, as in `lab:DEVICE`.
     pub device: String,
     /// Options of its driver, each `NAME=VALUE`.
     pub set: Vec<String>,
-    /// What boots.
+    /// Machine that boots.
     pub lab: LabFlags,
     /// Reads or writes.
     pub direction: Direction,
-    /// By `io_uring`, otherwise by psync.
+    /// I/Os go by `io_uring`, otherwise by psync.
     pub ring: bool,
     /// Through the page cache.
     pub buffered: bool,
@@ -76,7 +76,7 @@ impl Spec {
         same_series && self.case(&request, release) == cost.case
     }
 
-    /// With changes such as `kernel=6.12,set.copy=0`; `.` is none.
+    /// The case with changes such as `kernel=6.12,set.copy=0`; `.` is none.
     pub fn changed(&self, changes: &str) -> anyhow::Result<Spec> {
         let mut spec = self.clone();
         for change in changes.split(',').filter(|change| *change != ".") {
@@ -116,7 +116,7 @@ impl Spec {
         Ok(())
     }
 
-    /// What boots.
+    /// Machine that boots.
     pub fn request(&self) -> anyhow::Result<Request> {
         if !self.block_bytes.is_power_of_two() || !(512..=64 << 10).contains(&self.block_bytes) {
             let typed = self.block_bytes;
@@ -125,7 +125,7 @@ impl Spec {
         self.lab.request(&self.device, &self.set, BROUGHT)
     }
 
-    /// What the guest does.
+    /// Work of the guest.
     pub fn measure(&self) -> Measure {
         Measure {
             direction: self.direction,

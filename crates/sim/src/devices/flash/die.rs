@@ -9,11 +9,12 @@
 //! A die does one thing at a time and is busy until its data has left the page register.
 
 use super::buffer::NONE;
-use super::work::Collector;
+use super::work::{Collector, PlaneWork};
 use crate::engine::{Account, Time};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
+    #[default]
     Idle,
     /// Host reads: the cells.
     Sensing,
@@ -92,7 +93,7 @@ impl ReadSlot {
     };
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Die {
     pub(super) phase: Phase,
     /// End of the phase; a wake-up at another time is a stale one.
@@ -135,31 +136,8 @@ pub(super) struct Die {
 
 impl Die {
     pub(super) fn new(channel: u16, rank: u16, planes: usize) -> Die {
-        Die {
-            phase: Phase::Idle,
-            until: 0,
-            sensing_since: 0,
-            cells_from: 0,
-            account: Account::default(),
-            channel,
-            rank,
-            reads: (NONE, NONE),
-            active: NONE,
-            left: 0,
-            register_until: 0,
-            group: Vec::new(),
-            turn: 0,
-            suspended: None,
-            overtaken: 0,
-            worked_at: 0,
-            collector: Collector::new(planes),
-            fold: Fold::default(),
-            asked: false,
-            dirty: true,
-            erases: 0,
-            collected: 0,
-            collecting_since: 0,
-        }
+        let collector = Collector { planes: vec![PlaneWork::default(); planes], ..Collector::default() };
+        Die { channel, rank, collector, reads: (NONE, NONE), active: NONE, dirty: true, ..Die::default() }
     }
 
     /// Time that collection has had the die.

@@ -111,7 +111,7 @@ impl Ssd {
         self.slc.as_mut().expect("it was there").forget(lpn);
         let to = self.ftl.write(lpn, planes[at], Stream::Host, stamp);
         self.dies[number as usize].collector.programs(to.0);
-        self.folded += 1;
+        self.counts.folded += 1;
         true
     }
 
@@ -133,7 +133,7 @@ impl Ssd {
         let block = self.fold_block();
         self.dies[number as usize].fold.folded -= block;
         self.slc.as_mut().expect("it is there").release(number, block);
-        self.slc_erases += 1;
+        self.counts.slc_erases += 1;
         self.ended(number, sim);
         self.next(number, sim);
     }

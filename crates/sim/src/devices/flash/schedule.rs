@@ -202,7 +202,7 @@ impl Ssd {
             self.buffer.issue(queue);
             let BufferedPage { lpn, stamp, .. } = *self.buffer.page(page);
             slc.write(number, lpn, stamp);
-            self.slc_written += 1;
+            self.counts.slc_written += 1;
             // What it replaces is of no use to the collector.
             self.ftl.trim(lpn);
             group.push(page);

@@ -67,6 +67,13 @@ pub(super) struct Ssd {
     /// Rank of the die after the one that was given the last pages.
     pub(super) cursor: usize,
     pub(super) mixed: Option<Mixed>,
+    pub(super) counts: SsdCounts,
+    pub(super) formula: Option<&'static str>,
+}
+
+/// Counts since the beginning of measuring, beside those of the translation layer.
+#[derive(Default)]
+pub(super) struct SsdCounts {
     /// Pages that were read only because a write was smaller.
     pub(super) merged_pages: u64,
     /// Bytes of writes that were taken.
@@ -75,7 +82,6 @@ pub(super) struct Ssd {
     pub(super) slc_written: u64,
     pub(super) folded: u64,
     pub(super) slc_erases: u64,
-    pub(super) formula: Option<&'static str>,
 }
 
 impl Ssd {
@@ -109,11 +115,7 @@ impl Ssd {
             entering: 0,
             cursor: 0,
             mixed: spec.ftl.stamps.then(|| Mixed::new(1 << spec.page_shift, spec.sector)),
-            merged_pages: 0,
-            bytes_host: 0,
-            slc_written: 0,
-            folded: 0,
-            slc_erases: 0,
+            counts: SsdCounts::default(),
             formula,
             layout,
             spec,
@@ -343,8 +345,7 @@ impl Part for Ssd {
         self.channels.iter_mut().for_each(|channel| channel.account.begin(now));
         self.dies.iter_mut().for_each(|die| die.account.begin(now));
         self.ftl.begin();
-        (self.merged_pages, self.bytes_host) = (0, 0);
-        (self.slc_written, self.folded, self.slc_erases) = (0, 0, 0);
+        self.counts = SsdCounts::default();
     }
 
     fn resources(&self, now: Time, list: &mut Vec<ResourceUse>) {
@@ -365,16 +366,16 @@ impl Part for Ssd {
     }
 
     fn flash(&self) -> Option<FlashUse> {
-        let mut counts = self.ftl.counts();
-        counts.bytes_host = Bytes(self.bytes_host);
-        counts.pages_merged += self.merged_pages;
+        let (mut counts, own) = (self.ftl.counts(), &self.counts);
+        counts.bytes_host = Bytes(own.bytes_host);
+        counts.pages_merged += own.merged_pages;
         if let Some(slc) = &self.slc {
             // For the translation layer, folding is writing.
-            counts.pages_programmed += self.slc_written;
-            counts.pages_host = counts.pages_host + self.slc_written - self.folded;
-            counts.pages_moved += self.folded;
+            counts.pages_programmed += own.slc_written;
+            counts.pages_host = counts.pages_host + own.slc_written - own.folded;
+            counts.pages_moved += own.folded;
             counts.pages_mapped += slc.valid();
-            counts.erases += self.slc_erases;
+            counts.erases += own.slc_erases;
         }
         Some(counts.with_factors())
     }

@@ -21,7 +21,7 @@ pub(super) struct PlaneWork {
 pub(super) const PAGE: u64 = 1 << 16;
 
 /// Collection in one die.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Collector {
     pub(super) planes: Vec<PlaneWork>,
     /// Pages that are leaving.
@@ -33,15 +33,6 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    pub(super) fn new(planes: usize) -> Collector {
-        Collector {
-            planes: vec![PlaneWork::default(); planes],
-            sensed: 0,
-            programming: Vec::new(),
-            earned: 0,
-        }
-    }
-
     /// A place is being programmed.
     pub(super) fn programs(&mut self, place: u32) {
         self.programming.push(place);

@@ -63,7 +63,7 @@ impl Ssd {
 
     /// The write is in the buffer: answered now, or when its page is programmed.
     fn taken(&mut self, id: RequestId, page: u32, waited: bool, sim: &mut Sim) {
-        self.bytes_host += u64::from(sim.request(id).length);
+        self.counts.bytes_host += u64::from(sim.request(id).length);
         if waited {
             self.charge_wait(id, Stage::Buffer, sim);
         }
@@ -80,7 +80,7 @@ impl Ssd {
         let id = self.inner_slot(page);
         match self.look_up(id, lpn) {
             Some(die) => {
-                self.merged_pages += 1;
+                self.counts.merged_pages += 1;
                 self.enqueue(die, id, sim);
             }
             None => self.merged(page, 0, sim),

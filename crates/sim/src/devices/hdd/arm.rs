@@ -194,14 +194,6 @@ mod tests {
     }
 
     #[test]
-    fn whole_tracks_take_a_turn_each_and_their_skews() {
-        let arm = arm();
-        let (_, passage, at) = arm.pass(0, (0, 12 * 900), Time::MAX, false);
-        assert_eq!(passage.end, 12 * 8_333_333 + 9 * 1_000_000 + 2 * 2_000_000);
-        assert_eq!(at, Track { cylinder: 2, head: 3 });
-    }
-
-    #[test]
     fn a_skew_that_is_too_short_costs_a_turn() {
         let mut arm = arm();
         arm.geometry.track_skew = 800_000;

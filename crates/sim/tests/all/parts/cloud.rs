@@ -3,9 +3,9 @@
 use iostack_model::Stage;
 use iostack_sim::engine::{Kind, World};
 
-use crate::load::{Ask, Mixed, by_chance, closed_loop, near, refuses, world};
+use crate::load::{Ask, Mixed, by_chance, closed_loop, near, world};
 
-const PLAIN: [(&str, &str); 5] = [
+pub(super) const PLAIN: [(&str, &str); 5] = [
     ("cloud.capacity", "100GiB"),
     ("cloud.iops", "1000/s"),
     ("cloud.read_p50", "500us"),
@@ -130,16 +130,4 @@ fn the_seed_decides_the_latencies() {
         closed_loop(&mut world, 16, 2000, random(Kind::Read, 4096))
     };
     assert_eq!(run(), run());
-}
-
-#[test]
-fn impossible_numbers_are_refused_by_name() {
-    let wrong = [
-        ("cloud.iops", "0/s"),
-        ("cloud.iops_burst", "10/s"),
-        ("cloud.unit", "0"),
-        ("cloud.read_p99", "1us"),
-        ("cloud.queue_depth", "0"),
-    ];
-    refuses("cloud", &PLAIN, &wrong);
 }

@@ -4,10 +4,10 @@ use iostack_model::Stage;
 use iostack_sim::engine::{Kind, World};
 use iostack_workload::Rng;
 
-use crate::load::{Ask, LoadResult, Mixed, by_chance, closed_loop, near, refuses, world};
+use crate::load::{Ask, LoadResult, Mixed, by_chance, closed_loop, near, world};
 
 /// Ruemmler and Wilkes 1994; skews of 8 and 18 sectors (Kotz, Toh and Radhakrishnan 1994).
-const HP_97560: [(&str, &str); 14] = [
+pub(super) const HP_97560: [(&str, &str); 14] = [
     ("hdd.rpm", "4002"),
     ("hdd.cylinders", "1962"),
     ("hdd.heads", "19"),
@@ -233,18 +233,4 @@ fn no_request_is_lost_and_reads_find_what_was_written_on_any_disk() {
         let values: Vec<_> = numbers.iter().map(|(key, value)| (*key, value.as_str())).collect();
         Mixed::new(world("hdd", &values), seed).run(600);
     }
-}
-
-#[test]
-fn impossible_numbers_are_refused_by_name() {
-    let wrong = [
-        ("hdd.rpm", "0"),
-        ("hdd.sector", "1000B"),
-        ("hdd.sectors_inner", "100"),
-        ("hdd.capacity", "100GB"),
-        ("hdd.read_ahead", "1MiB"),
-        ("hdd.seek_short", "none"),
-        ("hdd.zones", "5000"),
-    ];
-    refuses("hdd", &HP_97560, &wrong);
 }

@@ -6,7 +6,7 @@ use iostack_sim::run::{RunOptions, run};
 use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
-use crate::load::{Ask, Mixed, by_chance, closed_loop, near, refuses, world};
+use crate::load::{Ask, Mixed, by_chance, closed_loop, near, world};
 
 /// Members that serve one command at a time: 100 us and 40.96 us per 4 KiB.
 const MEMBER: [(&str, &str); 7] = [
@@ -24,7 +24,7 @@ fn raid<'a>(members: &'a str, more: &[(&'a str, &'a str)]) -> World {
     world("raid0", &numbers(members, more))
 }
 
-fn numbers<'a>(members: &'a str, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+pub(super) fn numbers<'a>(members: &'a str, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     [&MEMBER[..], &[("raid0.members", members)], more].concat()
 }
 
@@ -150,16 +150,4 @@ fn no_request_is_lost_and_reads_find_what_was_written_behind_any_adapter() {
         ];
         Mixed::new(world("raid0", &numbers), seed).run(1000);
     }
-}
-
-#[test]
-fn impossible_numbers_are_refused_by_name() {
-    let wrong = [
-        ("raid0.members", "0"),
-        ("raid0.stripe", "1000B"),
-        ("raid0.stripe", "2GiB"),
-        ("raid0.write", "back"),
-    ];
-    refuses("raid0", &numbers("2", &[]), &wrong);
-    refuses("raid0", &[("raid0.members", "2")], &[("raid0.member", "raid0-p410i")]);
 }

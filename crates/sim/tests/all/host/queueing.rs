@@ -5,7 +5,7 @@ use iostack_model::Engine;
 use iostack_sim::engine::{CALLER_SHIFT, Caller, Happened, Kind, World};
 use iostack_workload::Rng;
 
-use crate::machine::sheet;
+use crate::host::machine::sheet;
 
 const FREE: &[(&str, &str)] = &[
     ("platform.os.os.syscall", "0"),

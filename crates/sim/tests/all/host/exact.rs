@@ -2,7 +2,7 @@
 
 use iostack_model::{Batch, Engine, Job, Outcome};
 
-use crate::machine::{
+use crate::host::machine::{
     AIO, BUFFER, COMPLETE, FILE, INTERRUPT, LOOK, RING, SUBMIT, SWITCH_IN, SWITCH_OUT, SYSCALL, URING, WAKE,
     busy, host, outcome, reads, sheet,
 };

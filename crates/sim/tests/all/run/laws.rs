@@ -10,7 +10,7 @@ use iostack_sim::run::{About, RunOptions, SimError, run, run_world};
 use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
-use crate::parts::{Service, Station};
+use crate::run::parts::{Service, Station};
 
 /// A job of a few thousand I/Os with options by chance.
 fn job(rng: &mut Rng) -> Job {

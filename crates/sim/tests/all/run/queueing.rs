@@ -10,7 +10,7 @@ use iostack_sim::engine::{Happened, Kind, PartId, World};
 use iostack_sim::run::{About, RunOptions, run_world};
 use iostack_workload::Rng;
 
-use crate::parts::{Service, Station, exponential};
+use crate::run::parts::{Service, Station, exponential};
 
 /// Sums over a run of an open queue, all in ns.
 struct Drawn {

@@ -10,7 +10,7 @@ use iostack_sim::engine::World;
 use iostack_sim::run::{About, RunOptions, SimError, run, run_world};
 use iostack_sim::sheet::Sheet;
 
-use crate::parts::{Faulty, Service, Station};
+use crate::run::parts::{Faulty, Service, Station};
 
 const LATENCY: u64 = 10_000;
 

@@ -8,7 +8,7 @@ use iostack_sim::run::{RunOptions, SimError, run};
 use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
-use crate::machine::{busy, host, outcome, reads, sheet};
+use crate::host::machine::{busy, host, outcome, reads, sheet};
 
 #[test]
 fn twice_the_clock_halves_the_hosts_time() {

@@ -8,7 +8,7 @@ use iostack_sim::engine::World;
 use iostack_sim::run::{About, RunOptions, run, run_world};
 use iostack_sim::sheet::Sheet;
 
-use crate::parts::{Service, Station};
+use crate::run::parts::{Service, Station};
 
 /// Runs jobs on a device that takes 10 us for each I/O.
 fn outcomes(jobs: &[Job]) -> Vec<Outcome> {

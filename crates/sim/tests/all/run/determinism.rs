@@ -4,7 +4,7 @@ use iostack_model::{Arrival, Engine, Job, Mix, Nanos, Rate};
 use iostack_sim::engine::World;
 use iostack_sim::run::{About, Ran, RunOptions, run_world};
 
-use crate::parts::{Service, Station};
+use crate::run::parts::{Service, Station};
 
 fn ran(seed: u64, idle: bool) -> Ran {
     let mut world = World::new();
