@@ -28,7 +28,7 @@ pub(crate) use part::Adapter;
 /// Numbers of an adapter's driver by their keys in its sheet: clocks that the host spends.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Driver {
-    protocol: Protocol,
+    protocol: String,
     pub(crate) translation: f64,
     #[serde(rename = "driver")]
     pub(crate) command: f64,
@@ -50,15 +50,6 @@ pub(crate) struct Driver {
     pub(crate) copy_write: f64,
 }
 
-/// Language of a drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Protocol {
-    Scsi,
-    Ata,
-    Nvme,
-}
-
 /// Mover of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -74,14 +65,14 @@ impl Driver {
     pub(crate) fn read(sheet: &Sheet) -> Result<Driver, SheetError> {
         count_within(sheet, "adapter.batch", 1, 1 << 16)?;
         let mut driver: Driver = numbers_of(sheet)?;
-        if driver.protocol != Protocol::Ata {
+        if driver.protocol != "ata" {
             driver.translation = 0.0;
         }
         Ok(driver)
     }
 
     pub(crate) fn is_scsi(&self) -> bool {
-        self.protocol != Protocol::Nvme
+        self.protocol != "nvme"
     }
 
     /// Each core has a queue, and interrupts, of its own.

@@ -44,7 +44,7 @@ pub(crate) struct Drives {
 
 /// Way that a request went.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Flight {
+pub(super) struct DriveFlight {
     pub(super) drive: u16,
     pub(super) line: u16,
     /// It is part of a request for several drives.

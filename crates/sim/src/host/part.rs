@@ -9,7 +9,7 @@ use super::crew::{Core, Crew};
 use super::layer::{Layer, Ledger};
 use super::line::{InterruptCount, InterruptLine};
 use super::lock::Locks;
-use super::machine::{Drives, Flight, LINE, Machine, NAP, STEP, TICK};
+use super::machine::{DriveFlight, Drives, LINE, Machine, NAP, STEP, TICK};
 use super::merge::{DOORBELL, Merge, PLUG, SOFTIRQ};
 use super::paths::{Paths, SubmitWay};
 use super::system::System;
@@ -42,7 +42,7 @@ pub(crate) struct Host {
     pub(super) locks: Locks,
     /// Requests gather before the drives.
     pub(super) merge: Option<Merge>,
-    pub(super) flights: Vec<Flight>,
+    pub(super) flights: Vec<DriveFlight>,
     /// Threads that linger, and their cores.
     pub(super) lingering: Vec<u32>,
     /// Threads of the kernel's own: how many, and the number of the first.
@@ -192,7 +192,7 @@ impl Part for Host {
     }
 
     fn returned(&mut self, id: RequestId, sim: &mut Sim) {
-        let Flight { drive, line, is_part, issued } = self.flights[id.0 as usize];
+        let DriveFlight { drive, line, is_part, issued } = self.flights[id.0 as usize];
         if self.drives.in_a_row {
             sim.request_mut(id).offset += u64::from(drive) * self.drives.shape.capacity.0;
         }

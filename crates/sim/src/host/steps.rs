@@ -4,11 +4,11 @@ use iostack_model::Stage;
 
 use super::layer::Layer;
 use super::lock::Locks;
-use super::machine::{Flight, STEP};
+use super::machine::{DriveFlight, STEP};
 use super::merge::Merge;
 use super::part::Host;
 use super::paths::SubmitWay;
-use super::thread::{Step, Thread, ThreadState, Wait};
+use super::thread::{Thread, ThreadState, ThreadStep, Wait};
 use crate::engine::{CALLER_SHIFT, Kind, RequestId, Sim, Time, token};
 
 /// Bits of a core's number in a token; above it is the epoch.
@@ -42,7 +42,7 @@ impl Host {
             }
             Some(_) => self.submit(index, sim),
             None if thread.ready.is_empty() => {
-                thread.step = Step::Look;
+                thread.step = ThreadStep::Look;
                 self.ledger.once(self.paths.look)
             }
             None => self.pick_up(index, sim),
@@ -63,7 +63,7 @@ impl Host {
     /// A computation goes on for a slice at most; ns.
     fn compute(&mut self, index: u32) -> u64 {
         let thread = &mut self.threads[index as usize];
-        thread.step = Step::Compute;
+        thread.step = ThreadStep::Compute;
         let ns = thread.left_ns.min(self.slice);
         thread.left_ns -= ns;
         if thread.in_kernel {
@@ -78,7 +78,7 @@ impl Host {
     #[inline]
     fn submit(&mut self, index: u32, sim: &Sim) -> u64 {
         let thread = &mut self.threads[index as usize];
-        thread.step = Step::Submit;
+        thread.step = ThreadStep::Submit;
         let by_kernel = |&id: &RequestId| sim.request(id).by_kernel;
         if thread.todo.front().is_some_and(by_kernel) {
             thread.batch.extend(thread.todo.pop_front());
@@ -108,7 +108,7 @@ impl Host {
         let wakes = thread.helps && self.threads[owner].state == ThreadState::Out;
         let Thread { batch, ready, step, way, wait, core, helps, .. } = &mut self.threads[index as usize];
         std::mem::swap(batch, ready);
-        *step = Step::Reap;
+        *step = ThreadStep::Reap;
         let count = batch.len() as u64;
         let mut ns = self.ledger.repeat(self.paths.wake, u64::from(wakes));
         if self.merge.as_ref().is_some_and(Merge::polls) {
@@ -147,33 +147,33 @@ impl Host {
         }
         let thread = &mut self.threads[index as usize];
         match thread.step {
-            Step::Submit if thread.helper.is_some() => self.hand_over(index, sim),
-            Step::Submit if self.holds => {
-                thread.step = Step::Locked;
+            ThreadStep::Submit if thread.helper.is_some() => self.hand_over(index, sim),
+            ThreadStep::Submit if self.holds => {
+                thread.step = ThreadStep::Locked;
                 let end = self.take_lock(index, sim);
                 self.run(core, end - now, sim);
             }
-            Step::Submit | Step::Locked => self.submitted(index, sim),
-            Step::Compute if thread.left_ns > 0 => self.go_on(index, sim),
-            Step::Compute => {
+            ThreadStep::Submit | ThreadStep::Locked => self.submitted(index, sim),
+            ThreadStep::Compute if thread.left_ns > 0 => self.go_on(index, sim),
+            ThreadStep::Compute => {
                 let id = thread.batch.pop().expect("it computed for somebody");
                 sim.spend(id, Stage::Submit);
                 sim.finish(id);
                 self.linger(index, sim);
             }
-            Step::Reap if thread.helps => self.posted(index, sim),
-            Step::Reap => {
+            ThreadStep::Reap if thread.helps => self.posted(index, sim),
+            ThreadStep::Reap => {
                 for id in thread.batch.drain(..) {
                     sim.spend(id, Stage::Return);
                     sim.finish(id);
                 }
                 self.linger(index, sim);
             }
-            Step::Look | Step::Enter => self.go_on(index, sim),
-            Step::Dispatch => self.dispatched(index, sim),
-            Step::Ring => self.rings(index, sim),
-            Step::Retire => self.retired(index, sim),
-            Step::HandOut => self.handed_out(index, sim),
+            ThreadStep::Look | ThreadStep::Enter => self.go_on(index, sim),
+            ThreadStep::Dispatch => self.dispatched(index, sim),
+            ThreadStep::Ring => self.rings(index, sim),
+            ThreadStep::Retire => self.retired(index, sim),
+            ThreadStep::HandOut => self.handed_out(index, sim),
         }
     }
 
@@ -284,10 +284,10 @@ impl Host {
             if adapters == 1 { (0, drive) } else { (drive % adapters, drive / adapters) };
         let line = if self.per_core { adapter * self.machine.cores + core as usize } else { adapter };
         if self.flights.len() <= id.0 as usize {
-            self.flights.resize(id.0 as usize + 1, Flight::default());
+            self.flights.resize(id.0 as usize + 1, DriveFlight::default());
         }
         let issued = sim.now();
-        self.flights[id.0 as usize] = Flight { drive: drive as u16, line: line as u16, is_part, issued };
+        self.flights[id.0 as usize] = DriveFlight { drive: drive as u16, line: line as u16, is_part, issued };
         let request = sim.request_mut(id);
         request.scratch = in_adapter as u64;
         if self.drives.in_a_row {

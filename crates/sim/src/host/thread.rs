@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use crate::engine::{Caller, RequestId, Time};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ThreadState {
     /// It waits for an I/O, or for its program.
+    #[default]
     Out,
     /// It sleeps for part of the time that its I/O takes, to look for it afterwards.
     Naps,
@@ -21,13 +22,14 @@ pub(crate) enum ThreadState {
 }
 
 /// Task of a running thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ThreadStep {
     Submit,
     /// It holds the lock of the I/O scheduler.
     Locked,
     Reap,
     Compute,
+    #[default]
     Look,
     /// Steps for the subsystem, see `merge`: into line, until the doorbell, the doorbell of what was prepared, after the end, results to others.
     Enter,
@@ -38,9 +40,10 @@ pub(crate) enum Step {
 }
 
 /// Manner in which a thread waits for its I/Os.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// It sleeps until an interrupt wakes it.
+    #[default]
     Sleep,
     /// It looks again and again.
     Spin,
@@ -49,10 +52,10 @@ pub(crate) enum Wait {
 }
 
 /// A thread that submits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Thread {
     pub(crate) state: ThreadState,
-    pub(crate) step: Step,
+    pub(crate) step: ThreadStep,
     /// The core that it runs on, or ran on last.
     pub(crate) core: u32,
     pub(crate) wait: Wait,
@@ -102,32 +105,14 @@ impl Thread {
     /// The thread of a caller, at first on this core.
     pub(crate) fn new(caller: &Caller, core: u32, way: usize, wait: Wait) -> Thread {
         Thread {
-            state: ThreadState::Out,
-            step: Step::Look,
             core,
             wait,
             way,
             batch_most: caller.batch_submit.max(1) as usize,
             depth: caller.queue_depth.max(1) as usize,
             complete_min: caller.complete_min.max(1) as usize,
-            issued: 0,
-            coming: 0,
-            is_woken: false,
-            todo: VecDeque::new(),
-            batch: Vec::new(),
-            ready: Vec::new(),
-            in_kernel: false,
-            left_ns: 0,
-            slept: false,
-            napped: false,
-            keeps_core: false,
-            spins_from: 0,
-            since: 0,
             allowed: caller.cpus.clone().map(Vec::into_boxed_slice),
-            helper: None,
-            helps: false,
-            flown_ns: 0,
-            flown: 0,
+            ..Thread::default()
         }
     }
 
@@ -144,16 +129,7 @@ impl Thread {
 
     /// A thread of the kernel's own.
     pub(crate) fn of_kernel(core: u32, way: usize) -> Thread {
-        let caller = Caller {
-            engine: iostack_model::Engine::Psync,
-            direct: true,
-            queue_depth: 1,
-            batch_submit: 1,
-            complete_min: 1,
-            number: core,
-            cpus: None,
-        };
-        Thread::new(&caller, core, way, Wait::Sleep)
+        Thread { core, way, batch_most: 1, depth: 1, complete_min: 1, ..Thread::default() }
     }
 
     /// It has what it waits for, with so many more through.

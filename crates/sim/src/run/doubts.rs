@@ -48,7 +48,7 @@ pub(super) fn caveats_of_outcome(outcome: &Outcome, about: &About, formulas: &[S
     let evidence = Evidence { simulated: true, ..Evidence::default() };
     let mut caveats: Vec<Caveat> = iostack_doubt::of_run(outcome, &evidence).collect();
     caveats.push(Caveat::Simulated {
-        device: about.device.clone(),
+        device: about.inside.device.clone(),
         sourced: about.tally.sourced,
         fitted: about.tally.fitted,
         assumed: about.tally.assumed,

@@ -1,8 +1,10 @@
 //! What is counted of jobs that are reported as one?
 
+use std::path::PathBuf;
+
 use iostack_model::{
-    DepthFound, Direction, Failure, FlashUse, HostUse, Job, Load, LogEntry, LogSpan, Nanos, ResourceUse,
-    Steady,
+    Direction, Failure, FlashUse, HostUse, Job, Load, LogEntry, Nanos, Outcome, ResourceUse, Storage,
+    TargetKind, TargetName,
 };
 use iostack_workload::load::{NOT_STEADY, Search, Span, look_for_steadiness, ramp_of};
 
@@ -25,6 +27,8 @@ const DRAIN_SHARE: u64 = 10;
 pub(super) struct Group<'a> {
     pub(super) jobs: Vec<&'a Job>,
     pub(super) board: Board,
+    /// Findings of the jobs so far; the figures come when all has ended.
+    pub(super) outcome: Outcome,
     /// Start of the series.
     pub(super) origin: Time,
     /// The series has started.
@@ -37,17 +41,6 @@ pub(super) struct Group<'a> {
     pub(super) requests: u64,
     /// I/Os submitted, by direction; only of a replay.
     pub(super) submitted: [u64; 3],
-    pub(super) failures: Vec<Failure>,
-    /// The least depth that a thread found.
-    pub(super) depth_found: Option<DepthFound>,
-    /// State of the goal, where its jobs have one.
-    pub(super) steady: Option<Steady>,
-    pub(super) verified: u64,
-    /// Blocks that were read back between the writes.
-    pub(super) read_between: u64,
-    pub(super) log: Vec<LogEntry>,
-    pub(super) log_spans: Vec<LogSpan>,
-    pub(super) interrupted: bool,
     pub(super) late: Option<Nanos>,
     pub(super) ended: Option<Ended>,
     /// Moment when progress was told last.
@@ -71,8 +64,11 @@ pub(super) struct Ended {
 
 impl<'a> Group<'a> {
     pub(super) fn new(job: &Job, now: Time, watched: bool) -> Group<'a> {
+        let target = TargetName { kind: TargetKind::Sim, path: PathBuf::new() };
+        let steady = job.until_steady.map(|_| NOT_STEADY);
         Group {
             jobs: Vec::new(),
+            outcome: Outcome { steady, ..Outcome::empty(job.clone(), target, Storage::default()) },
             board: Board::new(job.slice, watched, job.until_steady.is_none()),
             origin: Time::MAX,
             open: false,
@@ -81,14 +77,6 @@ impl<'a> Group<'a> {
             workers_left: 0,
             requests: 0,
             submitted: [0; 3],
-            failures: Vec::new(),
-            depth_found: None,
-            steady: job.until_steady.map(|_| NOT_STEADY),
-            verified: 0,
-            read_between: 0,
-            log: Vec::new(),
-            log_spans: Vec::new(),
-            interrupted: false,
             late: None,
             ended: None,
             looked: now,
@@ -167,7 +155,7 @@ impl<'a> Group<'a> {
 
     /// Keeps an I/O for the logs of `job`.
     pub(super) fn note(&mut self, job: &Job, entry: &LogEntry) {
-        job.logs.keep(entry, &mut self.log, &mut self.log_spans);
+        job.logs.keep(entry, &mut self.outcome.log, &mut self.outcome.log_spans);
     }
 
     /// Keeps the I/O of a thread, which was meant to start at `start`, for the logs of its job.
@@ -216,20 +204,27 @@ impl<'a> Group<'a> {
     }
 
     fn fails_with(&mut self, errno: i32, direction: Direction, offset_first: u64, message: String) {
-        if let Some(known) = self.failures.iter_mut().find(|known| known.errno == errno) {
+        if let Some(known) = self.outcome.failures.iter_mut().find(|known| known.errno == errno) {
             known.count += 1;
         } else {
-            self.failures.push(Failure { direction, errno, count: 1, offset_first, message, ignored: false });
+            self.outcome.failures.push(Failure {
+                direction,
+                errno,
+                count: 1,
+                offset_first,
+                message,
+                ignored: false,
+            });
         }
     }
 
     /// A thread that searched a depth has ended.
     pub(super) fn finds(&mut self, search: &Search) {
         match search.result() {
-            Some(found) if self.depth_found.is_none_or(|least| found.depth < least.depth) => {
-                self.depth_found = Some(found);
+            Some(found) if self.outcome.depth_found.is_none_or(|least| found.depth < least.depth) => {
+                self.outcome.depth_found = Some(found);
             }
-            None if !self.interrupted => self.fails_demand(Direction::Read, 0, search.unfound()),
+            None if !self.outcome.interrupted => self.fails_demand(Direction::Read, 0, search.unfound()),
             _ => {}
         }
     }
@@ -238,7 +233,7 @@ impl<'a> Group<'a> {
     pub(super) fn is_steady(&mut self) -> bool {
         let goal = self.jobs.iter().find_map(|job| job.until_steady);
         let seen = goal.and_then(|goal| look_for_steadiness(&goal, self.board.series(), self.board.slice()));
-        self.steady = seen.or(self.steady);
+        self.outcome.steady = seen.or(self.outcome.steady);
         seen.is_some_and(|seen| seen.attained)
     }
 }

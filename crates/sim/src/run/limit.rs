@@ -94,22 +94,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_up_is_named() {
-        let told = limit(vec![resource("link", 1, 0.3, 0.3), resource("die", 64, 0.97, 0.99)]).expect("busy");
-        assert_eq!(told.name, "die");
-        assert!(told.why.contains("all 64 dies are busy 97 %"), "{}", told.why);
-    }
-
-    #[test]
-    fn one_hot_resource_among_many_is_named() {
-        let told = limit(vec![resource("link", 1, 0.5, 0.5), resource("die", 64, 0.1, 0.99)]).expect("busy");
-        assert!(told.name == "die" && told.why.contains("gather"), "{}", told.why);
-    }
-
-    #[test]
-    fn an_idle_device_is_not_blamed() {
-        let told = limit(vec![resource("link", 1, 0.1, 0.1), resource("die", 8, 0.4, 0.5)]).expect("busy");
-        assert!(told.why.starts_with("Chance"), "{}", told.why);
+    fn what_is_used_up_or_hot_is_named_and_an_idle_device_is_not_blamed() {
+        for ((link, die), name, words) in [
+            (([0.3, 0.3], (64, [0.97, 0.99])), "die", "all 64 dies are busy 97 %"),
+            (([0.5, 0.5], (64, [0.1, 0.99])), "die", "gather"),
+            (([0.1, 0.1], (8, [0.4, 0.5])), "die", "Chance"),
+        ] {
+            let (count, [busy, busiest]) = die;
+            let told =
+                limit(vec![resource("link", 1, link[0], link[1]), resource("die", count, busy, busiest)]);
+            let told = told.expect("busy");
+            assert!(told.name == name && told.why.contains(words), "{}", told.why);
+        }
         assert_eq!(limit(vec![]), None);
         assert_eq!(limit(vec![resource("die", 8, 0.0, 0.0)]), None);
     }

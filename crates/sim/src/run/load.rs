@@ -78,26 +78,17 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_without_full_load_is_told_and_breaks_littles_law() {
-        let load = two(100).told(Nanos(200), 100 * 8 + 100 * 4).expect("it ended");
-        assert_eq!(load, Load { in_flight: 8.0, little: 6.0, residual: 0.25, full: 0.5 });
-    }
-
-    #[test]
-    fn a_load_that_is_full_to_the_end_obeys_it() {
-        let load = two(100).told(Nanos(100), 100 * 8).expect("it ended");
-        assert_eq!(load, Load { in_flight: 8.0, little: 8.0, residual: 0.0, full: 1.0 });
-    }
-
-    #[test]
-    fn a_load_that_was_never_full_is_held_against_what_was_in_flight_when_it_first_fell() {
-        let load = two(0).told(Nanos(10), 40).expect("it ended");
-        assert_eq!(load, Load { in_flight: 8.0, little: 4.0, residual: 0.5, full: 0.0 });
-    }
-
-    #[test]
-    fn nothing_is_told_of_a_load_without_end_or_time() {
-        assert_eq!(Full::default().told(Nanos(10), 10), None);
-        assert_eq!(two(0).told(Nanos(0), 0), None);
+    fn a_load_that_is_not_full_breaks_littles_law() {
+        for (what, first_ends, elapsed, flown, expected) in [
+            ("a tail without full load", 100, 200, 1200, (6.0, 0.25, 0.5)),
+            ("full to the end", 100, 100, 800, (8.0, 0.0, 1.0)),
+            ("never full: held against what was in flight when it first fell", 0, 10, 40, (4.0, 0.5, 0.0)),
+        ] {
+            let (little, residual, full) = expected;
+            let load = two(first_ends).told(Nanos(elapsed), flown);
+            assert_eq!(load, Some(Load { in_flight: 8.0, little, residual, full }), "{what}");
+        }
+        assert_eq!(Full::default().told(Nanos(10), 10), None, "without end");
+        assert_eq!(two(0).told(Nanos(0), 0), None, "without time");
     }
 }

@@ -37,7 +37,7 @@ use iostack_model::answers::TimelineSpan;
 use iostack_model::{Ends, Job, Nanos, Outcome, Progress};
 use iostack_workload::load::stages;
 
-use crate::engine::{Kind, World};
+use crate::engine::World;
 use proof::Proof;
 use stage::{Bench, Stage};
 
@@ -171,7 +171,7 @@ impl Bench<'_> {
         let world = &self.world;
         let told = |span: &crate::engine::Span| TimelineSpan {
             request: span.serial,
-            direction: word(span.kind).to_owned(),
+            direction: format!("{:?}", span.kind).to_lowercase(),
             offset: span.offset,
             length: span.length,
             part: world.name(span.part).to_owned(),
@@ -180,16 +180,6 @@ impl Bench<'_> {
             end: Nanos(span.end),
         };
         spans.iter().map(told).collect()
-    }
-}
-
-fn word(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Read => "read",
-        Kind::Write => "write",
-        Kind::Trim => "trim",
-        Kind::Flush => "flush",
-        Kind::Compute => "compute",
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::sheet::{Sheet, SourceTally};
 use iostack_model::{
-    Bytes, Caveat, CpuUse, FlashUse, Inside, Interval, Job, Nanos, Outcome, ResourceUse, Storage, TargetKind,
+    Bytes, Caveat, CpuUse, FlashUse, Inside, Interval, Job, Nanos, Outcome, ResourceUse, TargetKind,
     TargetName,
 };
 
@@ -16,16 +16,8 @@ use crate::engine::{Part, World, alike};
 /// The device that answered, as the outcome says it.
 #[derive(Clone, Debug, Default)]
 pub struct About {
-    /// Name as in `sim:NAME`.
-    pub device: String,
-    /// Name in words.
-    pub title: String,
-    /// `built in`, or the path of the file.
-    pub origin: String,
-    /// Numbers that were changed: key and value, as typed.
-    pub changed: Vec<(String, String)>,
-    /// Content when the job begins; empty where that makes no difference.
-    pub state: String,
+    /// Description of the device, and nothing yet of what happened in it.
+    pub inside: Inside,
     /// Counts of its numbers by what they rest on.
     pub tally: SourceTally,
 }
@@ -35,26 +27,15 @@ impl About {
     pub fn of(sheet: &Sheet) -> About {
         let key = format!("{}.state", sheet.kind.name);
         let state = sheet.kind.parameters.iter().find(|parameter| parameter.key == key);
-        About {
+        let inside = Inside {
             device: sheet.name.clone(),
             title: sheet.title.clone(),
             origin: sheet.origin.clone(),
             changed: sheet.changed.clone(),
             state: state.and_then(|state| sheet.word(state.key).ok()).unwrap_or_default().to_owned(),
-            tally: sheet.tally(),
-        }
-    }
-
-    /// Says all of the device, and nothing yet of what happened in it.
-    fn inside(&self) -> Inside {
-        Inside {
-            device: self.device.clone(),
-            title: self.title.clone(),
-            origin: self.origin.clone(),
-            changed: self.changed.clone(),
-            state: self.state.clone(),
             ..Inside::default()
-        }
+        };
+        About { inside, tally: sheet.tally() }
     }
 }
 
@@ -67,7 +48,7 @@ pub fn inside_of(sheet: &Sheet, seed: u64, worlds: &[&World], outcome: &Outcome)
         events: worlds.iter().map(|world| world.events()).sum(),
         resources: alike(worlds.iter().flat_map(|world| world.resources()).collect()),
         flash: together(&flash),
-        ..About::of(sheet).inside()
+        ..About::of(sheet).inside
     };
     inside.limit = limit::limiting_resource(outcome, &inside);
     inside
@@ -90,9 +71,9 @@ pub(super) fn assemble(
     let (threads, slice) = (group.jobs.iter().map(|job| job.threads).sum(), group.board.slice());
     let load = group.load(elapsed, totals.flown);
     let [read, write, trim] = totals.flows;
-    let job = Job { threads, slice, ..group.jobs[0].clone() };
-    let target = TargetName { kind: TargetKind::Sim, path: PathBuf::from(&about.device) };
     let mut outcome = Outcome {
+        job: Job { threads, slice, ..group.jobs[0].clone() },
+        target: TargetName { kind: TargetKind::Sim, path: PathBuf::from(&about.inside.device) },
         elapsed,
         read,
         write,
@@ -101,15 +82,7 @@ pub(super) fn assemble(
         series: totals.series,
         heat: totals.heat,
         depth_achieved: if elapsed.0 == 0 { 0.0 } else { totals.flown as f64 / elapsed.0 as f64 },
-        failures: group.failures,
-        verified: group.verified,
-        read_between: group.read_between,
-        depth_found: group.depth_found,
-        steady: group.steady,
-        interrupted: group.interrupted,
-        log: group.log,
-        log_spans: group.log_spans,
-        ..Outcome::empty(job, target, Storage::default())
+        ..group.outcome
     };
     outcome.iops = iops(&outcome);
     let mut inside = Inside {
@@ -122,7 +95,7 @@ pub(super) fn assemble(
         flash: together(&flash),
         gauges: totals.gauges,
         host,
-        ..about.inside()
+        ..about.inside.clone()
     };
     inside.limit = limit::limiting_resource(&outcome, &inside);
     inside.load = load;

@@ -209,7 +209,7 @@ impl<'a> Replayer<'_, 'a, '_> {
         self.left = looks_every(options);
         if options.stop.load(Ordering::Relaxed) {
             self.stopped = true;
-            self.group.interrupted = true;
+            self.group.outcome.interrupted = true;
         }
         if let Some(tell) = options.progress {
             progress::tell_group(&mut self.group, (Phase::Running, now, None), now, tell);

@@ -20,7 +20,7 @@ use iostack_workload::load::{Before, Next, group_numbers};
 
 use super::group::{Group, looks_every, unserved};
 use super::proof::Proof;
-use super::worker::{Doing, Flight, Worker};
+use super::worker::{Doing, IoFlight, Worker};
 use super::{RunOptions, SimError};
 use crate::engine::{CALLER_SHIFT, Caller, Happened, Kind, RequestId, Time, World};
 
@@ -129,7 +129,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         self.running = self.workers.len();
         self.let_go();
         self.go()?;
-        let interrupted = self.groups.iter().any(|group| group.interrupted);
+        let interrupted = self.groups.iter().any(|group| group.outcome.interrupted);
         if !interrupted && self.bench.proof.is_some() {
             let again: Vec<usize> =
                 (0..self.workers.len()).filter(|&index| self.workers[index].reads_back()).collect();
@@ -298,7 +298,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         let slot = worker.slots.pop().expect("a worker submits no more than its depth");
         let request = sim.request_mut(id);
         request.user = (index as u32) << SLOT_BITS | slot;
-        let mut flight = Flight { start, ..Flight::default() };
+        let mut flight = IoFlight { start, ..IoFlight::default() };
         if let Some(proof) = &mut self.bench.proof {
             if kind == Kind::Read {
                 flight.expected = proof.expects(op.offset, op.length);
@@ -443,7 +443,7 @@ impl<'b, 'a> Stage<'b, 'a> {
                 continue;
             }
             worker.load.until = worker.load.until.min(now);
-            self.groups[worker.group].interrupted = true;
+            self.groups[worker.group].outcome.interrupted = true;
             if worker.in_flight == 0 && matches!(worker.doing, Doing::Waiting | Doing::Running) {
                 self.done(index);
             }

@@ -6,7 +6,7 @@ use iostack_workload::load::{Expected, FAILURES_MAX, Step};
 
 use super::super::group::Group;
 use super::super::proof::{Proof, wrong};
-use super::super::worker::{Doing, Flight, Worker};
+use super::super::worker::{Doing, IoFlight, Worker};
 use super::{SLOT_MASK, Stage};
 use crate::engine::{Kind, Request, RequestId, Time};
 
@@ -108,10 +108,10 @@ fn check(
     worker: &mut Worker<'_>,
     group: &mut Group<'_>,
     (request, op): (&Request, &Op),
-    (flight, now): (Flight, Time),
+    (flight, now): (IoFlight, Time),
 ) {
     let between = worker.load.note_written(op);
-    group.read_between += u64::from(between);
+    group.outcome.read_between += u64::from(between);
     if request.kind != Kind::Read {
         return proof.written(request.offset, request.length);
     }
@@ -125,7 +125,7 @@ fn check(
         Expected::Zeroes => Some(format!("offset {}: trimmed, and is no zero, at {now} ns", request.offset)),
     };
     let Some(message) = wrong else {
-        group.verified += 1;
+        group.outcome.verified += 1;
         return;
     };
     worker.failures += 1;

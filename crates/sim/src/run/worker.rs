@@ -30,7 +30,7 @@ pub(super) enum Doing {
 
 /// Facts about an I/O in flight, beside the request.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Flight {
+pub(super) struct IoFlight {
     /// Moment when it was meant to start.
     pub(super) start: Time,
     /// Stamp that a read must bring, as far as known at its start.
@@ -59,7 +59,7 @@ pub(super) struct Worker<'a> {
     pub(super) in_flight: u32,
     /// Came back, and wait for their batch.
     pub(super) held: Vec<RequestId>,
-    pub(super) flights: Vec<Flight>,
+    pub(super) flights: Vec<IoFlight>,
     pub(super) slots: Vec<u32>,
     /// Completions that the thread waits for before it looks at any.
     pub(super) least: u32,
@@ -104,7 +104,7 @@ impl<'a> Worker<'a> {
             doing: Doing::Waiting,
             in_flight: 0,
             held: Vec::new(),
-            flights: vec![Flight::default(); depth.slots as usize],
+            flights: vec![IoFlight::default(); depth.slots as usize],
             slots: (0..depth.slots).rev().collect(),
             least: 1,
             span: Span::in_stage(job),

@@ -20,11 +20,11 @@ mod issue;
 mod tests;
 mod walk;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use iostack_model::{Bytes, Engine, HostLayer, HostUse, Stage};
 
-use super::cache::{Cache, Marks, ReadAhead};
+use super::cache::{PageCache, ReadAhead};
 use super::filesystem::FileSystem;
 use super::layer::{LAYER_NAMES, Layer, LayerWork};
 use super::system::System;
@@ -54,7 +54,7 @@ enum Stop {
 
 /// A call under way.
 #[derive(Clone, Debug)]
-struct Op {
+struct BufferedCall {
     id: RequestId,
     /// It passes the cache, once what the cache holds is on the drive.
     is_direct: bool,
@@ -80,7 +80,7 @@ struct Client {
     space: u32,
     ahead: ReadAhead,
     queue: VecDeque<RequestId>,
-    op: Option<Op>,
+    op: Option<BufferedCall>,
 }
 
 /// Stamps of the writes that each block holds, of runs that verify.
@@ -98,15 +98,15 @@ pub(crate) struct Buffered {
     config: Config,
     system: System,
     fs: FileSystem,
-    cache: Cache,
+    cache: PageCache,
     clients: Vec<Client>,
     flushers: Vec<Flusher>,
     /// Callers that wait for something that is not their own.
     sleepers: Vec<u32>,
     /// Pages that have a place on the drive; those that get it at write-back; blocks of places that are known.
-    placed: Marks,
-    unplaced: Marks,
-    mapped: Marks,
+    placed: BTreeSet<u32>,
+    unplaced: BTreeSet<u32>,
+    mapped: BTreeSet<u32>,
     held: Option<HeldStamps>,
     /// Clocks of the step that is being put together.
     bill: f64,
@@ -131,16 +131,16 @@ impl Buffered {
         let flushers = (0..config.spaces).map(|_| Flusher::default()).collect();
         Buffered {
             host,
-            cache: Cache::new(config.pages, config.window),
+            cache: PageCache::new(config.pages, config.window),
             config,
             system,
             fs,
             clients: Vec::new(),
             flushers,
             sleepers: Vec::new(),
-            placed: Marks::default(),
-            unplaced: Marks::default(),
-            mapped: Marks::default(),
+            placed: BTreeSet::new(),
+            unplaced: BTreeSet::new(),
+            mapped: BTreeSet::new(),
             held: proves.then(HeldStamps::default),
             bill: 0.0,
             work: LayerWork::default(),
@@ -162,7 +162,7 @@ impl Buffered {
         space * self.config.space_pages + (offset / PAGE) as u32
     }
 
-    fn op(&mut self, client: u32) -> &mut Op {
+    fn op(&mut self, client: u32) -> &mut BufferedCall {
         self.clients[client as usize].op.as_mut().expect("it has a call under way")
     }
 
@@ -178,7 +178,7 @@ impl Buffered {
         let (space, is_buffered, is_mapped) = (of.space, of.is_buffered, of.is_mapped);
         let request = sim.request(id);
         let (kind, last) = (request.kind, request.offset + u64::from(request.length).max(1) - 1);
-        let op = Op {
+        let op = BufferedCall {
             id,
             is_direct: !is_buffered || kind == Kind::Trim,
             page: self.page_of(space, request.offset),
@@ -305,7 +305,7 @@ impl Buffered {
                 continue;
             }
             self.sleepers.remove(at);
-            let Op { id, stop, .. } = *self.op(client);
+            let BufferedCall { id, stop, .. } = *self.op(client);
             sim.spend(id, if matches!(stop, Stop::Page(_)) { Stage::Device } else { Stage::Throttle });
             self.resume(client, sim);
         }

@@ -1,7 +1,7 @@
 //! A call's way through the pages, as far as it gets without time. What it costs goes to the bill, what it needs to its I/Os.
 
 use super::issue::Io;
-use super::{Buffered, Op, PAGE, Stop};
+use super::{Buffered, BufferedCall, PAGE, Stop};
 use crate::engine::{Kind, Sim};
 use crate::host::cache::{DIRTY, MARKER, PENDING, PageRoom, WRITING, Window};
 use crate::host::filesystem::WriteOrder;
@@ -100,10 +100,9 @@ impl Buffered {
     fn asks_for_map(&mut self, client: u32, page: u32) -> bool {
         let Some(each) = self.fs.map else { return false };
         let block = (u64::from(page) / each) as u32;
-        if self.config.is_new || self.mapped.has(block) {
+        if self.config.is_new || !self.mapped.insert(block) {
             return false;
         }
-        self.mapped.set(block);
         let offset = self.config.files + u64::from(block) * PAGE % self.fs.area.max(PAGE);
         self.op(client).ios.push(Io {
             kind: Kind::Read,
@@ -186,7 +185,8 @@ impl Buffered {
                     slot
                 }
                 None => {
-                    let is_known = !self.config.is_new || self.placed.has(page) || self.unplaced.has(page);
+                    let is_known =
+                        !self.config.is_new || self.placed.contains(&page) || self.unplaced.contains(&page);
                     if is_known && to - from < PAGE {
                         self.misses += 1;
                         let window = Window { first: page, count: 1, marker: None };
@@ -203,7 +203,8 @@ impl Buffered {
             };
             if let Some(held) = &mut self.held {
                 let at = u64::from(page) * PAGE;
-                let fresh = self.config.is_new && !self.placed.has(page) && !self.unplaced.has(page);
+                let fresh =
+                    self.config.is_new && !self.placed.contains(&page) && !self.unplaced.contains(&page);
                 if fresh {
                     held.memory.write(at, PAGE as u32, 0);
                 }
@@ -224,10 +225,10 @@ impl Buffered {
     fn dirties(&mut self, client: u32, page: u32) {
         let space = self.clients[client as usize].space as usize;
         self.flushers[space].has_changes = true;
-        if !self.config.is_new || self.placed.has(page) || self.unplaced.has(page) {
+        if !self.config.is_new || self.placed.contains(&page) || self.unplaced.contains(&page) {
             return;
         }
-        self.unplaced.set(page);
+        self.unplaced.insert(page);
         if !self.fs.delayed {
             self.place(page);
         }
@@ -235,9 +236,8 @@ impl Buffered {
 
     /// The page gets its place, if it has none.
     pub(super) fn place(&mut self, page: u32) {
-        if self.unplaced.has(page) {
-            self.unplaced.clear(page);
-            self.placed.set(page);
+        if self.unplaced.remove(&page) {
+            self.placed.insert(page);
             self.charge(Layer::FileSystem, self.fs.allocate);
             self.flushers[(page / self.config.space_pages) as usize].new_bytes += PAGE;
         }
@@ -247,7 +247,7 @@ impl Buffered {
     fn walk_flush(&mut self, client: u32) -> Stop {
         let space = self.clients[client as usize].space;
         let first = space * self.config.space_pages;
-        let Op { step, left, .. } = *self.op(client);
+        let BufferedCall { step, left, .. } = *self.op(client);
         if step == 0 {
             let taken = if left > 0 { self.plan_sync(client, first, space) } else { 0 };
             let target = self.written_total + self.cache.writing();

@@ -8,16 +8,16 @@
 //! dirty one must be written first. Looking for it moves dirty pages to a list of their own, once each: no step searches.
 //! A page under write-back that replacement meets waits outside both lists, and goes first when it is clean.
 //!
-//! Pure: no time, no I/O. 24 bytes a page of memory, and one bit a page up to the highest that was dirty.
+//! Pure: no time, no I/O.
 
 mod ahead;
-mod marks;
 mod table;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 pub(crate) use ahead::{ReadAhead, Window};
-pub(crate) use marks::Marks;
 use table::{NONE, SlotTable};
 
 /// A bit of a page.
@@ -47,13 +47,13 @@ struct Slot {
 
 /// A list by last use.
 #[derive(Clone, Copy, Debug)]
-struct Ends {
+struct ListEnds {
     newest: u32,
     oldest: u32,
     len: usize,
 }
 
-const EMPTY: Ends = Ends { newest: NONE, oldest: NONE, len: 0 };
+const EMPTY: ListEnds = ListEnds { newest: NONE, oldest: NONE, len: 0 };
 
 /// Condition for another page to have room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,14 +68,13 @@ pub(crate) enum PageRoom {
 
 /// The page cache.
 #[derive(Clone, Debug)]
-pub(crate) struct Cache {
+pub(crate) struct PageCache {
     slots: Vec<Slot>,
     unused: Vec<u32>,
     table: SlotTable,
-    main: Ends,
-    old: Ends,
-    dirty: Marks,
-    dirty_count: usize,
+    main: ListEnds,
+    old: ListEnds,
+    dirty: BTreeSet<u32>,
     writing_count: usize,
     count: usize,
     /// Chosen by replacement, not clean yet.
@@ -88,18 +87,17 @@ pub(crate) struct Cache {
     window: usize,
 }
 
-impl Cache {
+impl PageCache {
     /// A cache of `capacity` pages; a clean one among the `window` oldest goes first.
-    pub(crate) fn new(capacity: usize, window: usize) -> Cache {
+    pub(crate) fn new(capacity: usize, window: usize) -> PageCache {
         let reserve = (capacity / 64).clamp(1, 1024);
-        Cache {
+        PageCache {
             slots: Vec::new(),
             unused: Vec::new(),
             table: SlotTable::new(capacity + reserve),
             main: EMPTY,
             old: EMPTY,
-            dirty: Marks::default(),
-            dirty_count: 0,
+            dirty: BTreeSet::new(),
             writing_count: 0,
             count: 0,
             leaving: 0,
@@ -118,7 +116,7 @@ impl Cache {
     }
 
     pub(crate) fn dirty(&self) -> usize {
-        self.dirty_count
+        self.dirty.len()
     }
 
     pub(crate) fn writing(&self) -> usize {
@@ -245,19 +243,18 @@ impl Cache {
         let fresh = entry.flags & DIRTY == 0;
         entry.flags |= DIRTY;
         if fresh && entry.flags & WRITING == 0 {
-            self.dirty.set(entry.page);
-            self.dirty_count += 1;
+            self.dirty.insert(entry.page);
         }
     }
 
     /// The first dirty page from `page` on that is not being written.
     pub(crate) fn next_dirty(&self, page: u32) -> Option<u32> {
-        self.dirty.next(page)
+        self.dirty.range(page..).next().copied()
     }
 
     /// True when the page is dirty and not being written.
     pub(crate) fn is_dirty(&self, page: u32) -> bool {
-        self.dirty.has(page)
+        self.dirty.contains(&page)
     }
 
     /// The page goes to the drive; a write from now on makes it dirty again.
@@ -266,8 +263,7 @@ impl Cache {
         let entry = &mut self.slots[slot as usize];
         debug_assert!(entry.flags & DIRTY != 0 && entry.flags & WRITING == 0);
         entry.flags = (entry.flags & !DIRTY) | WRITING;
-        self.dirty.clear(page);
-        self.dirty_count -= 1;
+        self.dirty.remove(&page);
         self.writing_count += 1;
     }
 
@@ -280,8 +276,7 @@ impl Cache {
         self.writing_count -= 1;
         let flags = entry.flags;
         if flags & DIRTY != 0 {
-            self.dirty.set(page);
-            self.dirty_count += 1;
+            self.dirty.insert(page);
         } else if flags & LEAVING != 0 {
             self.stays(slot);
             if self.count > self.capacity {
@@ -317,7 +312,7 @@ impl Cache {
         self.count -= 1;
     }
 
-    fn ends(&mut self, slot: u32) -> &mut Ends {
+    fn ends(&mut self, slot: u32) -> &mut ListEnds {
         if self.slots[slot as usize].flags & OLD != 0 { &mut self.old } else { &mut self.main }
     }
 

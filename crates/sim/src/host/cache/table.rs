@@ -1,6 +1,6 @@
 //! In which slot is a page? A hash table of slot numbers with linear probing: four bytes a place, at most half of them used.
 
-/// No slot.
+/// Mark of a place without a slot.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Slot numbers by page number.

@@ -29,7 +29,7 @@ impl Naive {
     }
 }
 
-fn uses(cache: &mut Cache, page: u32, writes: bool) -> (bool, Option<u32>) {
+fn uses(cache: &mut PageCache, page: u32, writes: bool) -> (bool, Option<u32>) {
     let mut written = None;
     let found = cache.find(page);
     let slot = found.unwrap_or_else(|| {
@@ -58,7 +58,7 @@ fn replacement_is_that_of_the_naive_model() {
         let capacity = 1 + rng.below(40) as usize;
         let window = rng.below(capacity as u64 + 1) as usize;
         let mut naive = Naive { pages: Vec::new(), capacity, window };
-        let mut cache = Cache::new(capacity, window);
+        let mut cache = PageCache::new(capacity, window);
         let (pages, writes) = (1 + rng.below(90), rng.below(100));
         for step in 0..3000 {
             let (page, is_write) = (rng.below(pages) as u32, rng.below(100) < writes);
@@ -76,7 +76,7 @@ fn replacement_is_that_of_the_naive_model() {
 
 #[test]
 fn uniform_reads_hit_as_often_as_the_cache_is_large() {
-    let mut cache = Cache::new(2500, 0);
+    let mut cache = PageCache::new(2500, 0);
     let mut rng = Rng::from_seed(3);
     let mut hits = 0;
     for step in 0..220_000 {
@@ -93,7 +93,7 @@ fn pages_on_their_way_stay_and_all_counts_add_up() {
     for seed in 0..60 {
         let mut rng = Rng::from_seed(seed);
         let (capacity, window) = (2 + rng.below(30) as usize, rng.below(20) as usize);
-        let mut cache = Cache::new(capacity, window);
+        let mut cache = PageCache::new(capacity, window);
         let mut writing: Vec<u32> = Vec::new();
         let mut pending: Vec<u32> = Vec::new();
         for _ in 0..5000 {
@@ -143,25 +143,6 @@ fn pages_on_their_way_stay_and_all_counts_add_up() {
         }
         let held = (0..100).filter(|&page| cache.holds(page)).count();
         assert_eq!(held, cache.len());
-    }
-}
-
-#[test]
-fn marks_are_a_sorted_set() {
-    let mut rng = Rng::from_seed(9);
-    let (mut marks, mut set) = (Marks::default(), std::collections::BTreeSet::new());
-    for _ in 0..20_000 {
-        let page = (rng.below(1 << 10) << (rng.below(3) * 8)) as u32;
-        if rng.below(2) == 0 {
-            marks.set(page);
-            set.insert(page);
-        } else {
-            marks.clear(page);
-            set.remove(&page);
-        }
-        let from = (rng.below(1 << 10) << (rng.below(3) * 8)) as u32;
-        assert_eq!(marks.next(from), set.range(from..).next().copied());
-        assert_eq!(marks.has(page), set.contains(&page));
     }
 }
 

@@ -8,9 +8,10 @@
 
 use super::process::Processes;
 use super::sorted::Sorted;
-use super::{Next, QueuedIo, Scheduler, SchedulerSpec};
+use super::{NextIo, QueuedIo, Scheduler, SchedulerSpec};
 use crate::engine::Time;
 
+#[derive(Default)]
 pub(super) struct Anticipatory {
     spec: SchedulerSpec,
     waiting: [Sorted; 2],
@@ -28,17 +29,7 @@ pub(super) struct Anticipatory {
 
 impl Anticipatory {
     pub(super) fn new(spec: SchedulerSpec) -> Anticipatory {
-        Anticipatory {
-            spec,
-            waiting: [Sorted::default(), Sorted::default()],
-            processes: Processes::default(),
-            direction: 0,
-            turn_until: 0,
-            place: 0,
-            in_flight: 0,
-            looked: [0; 2],
-            awaited: None,
-        }
+        Anticipatory { spec, ..Anticipatory::default() }
     }
 
     fn turn(&mut self, now: Time) -> bool {
@@ -75,7 +66,7 @@ impl Anticipatory {
         (!near && !old).then_some(until)
     }
 
-    fn go(&mut self, entry: &QueuedIo, now: Time) -> Next {
+    fn go(&mut self, entry: &QueuedIo, now: Time) -> NextIo {
         let direction = usize::from(entry.write);
         if now - self.looked[direction] >= self.spec.expire()[direction] {
             self.looked[direction] = now;
@@ -84,7 +75,7 @@ impl Anticipatory {
         self.place = entry.end;
         self.in_flight += 1;
         self.awaited = None;
-        Next::Go(entry.slot)
+        NextIo::Go(entry.slot)
     }
 }
 
@@ -94,9 +85,9 @@ impl Scheduler for Anticipatory {
         self.waiting[usize::from(entry.write)].add(entry);
     }
 
-    fn next(&mut self, now: Time) -> Next {
+    fn next(&mut self, now: Time) -> NextIo {
         if self.waiting.iter().all(Sorted::is_empty) {
-            return Next::Nothing;
+            return NextIo::Nothing;
         }
         if now >= self.turn_until && !self.waiting[1 - self.direction].is_empty() {
             self.awaited = None;
@@ -108,12 +99,12 @@ impl Scheduler for Anticipatory {
             return self.go(&entry, now);
         }
         if let Some(until) = self.awaits(now) {
-            return Next::Idle(until);
+            return NextIo::Idle(until);
         }
         self.turn(now);
         match self.candidate(self.direction, now) {
             Some(entry) => self.go(&entry, now),
-            None => Next::Nothing,
+            None => NextIo::Nothing,
         }
     }
 

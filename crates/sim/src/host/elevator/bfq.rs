@@ -5,7 +5,7 @@
 //! the same share of bytes (Linux, `block/bfq-iosched.c`; equal weights, no bonus for programs that begin).
 
 use super::service::Service;
-use super::{Next, QueuedIo, Scheduler, SchedulerSpec};
+use super::{NextIo, QueuedIo, Scheduler, SchedulerSpec};
 use crate::engine::Time;
 
 pub(super) struct Bfq {
@@ -36,7 +36,7 @@ impl Scheduler for Bfq {
         queue.waiting.add(entry);
     }
 
-    fn next(&mut self, now: Time) -> Next {
+    fn next(&mut self, now: Time) -> NextIo {
         if let Some(turn) = &self.service.turn {
             let (owner, has_some) = (turn.owner, self.service.has_some(turn.owner));
             if has_some && turn.budget > 0 && now < turn.until {
@@ -46,11 +46,11 @@ impl Scheduler for Bfq {
                 && turn.budget > 0
                 && let Some(next) = self.service.kept(turn, now)
             {
-                return if self.least().is_none() { Next::Nothing } else { next };
+                return if self.least().is_none() { NextIo::Nothing } else { next };
             }
             self.service.turn = None;
         }
-        let Some(owner) = self.least() else { return Next::Nothing };
+        let Some(owner) = self.least() else { return NextIo::Nothing };
         self.clock = self.clock.max(self.service.queues[&owner].finish);
         self.service.begin(owner, self.service.spec.slice, now)
     }

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::service::{NOBODY, Service, queue_of};
-use super::{Next, QueuedIo, Scheduler, SchedulerSpec};
+use super::{NextIo, QueuedIo, Scheduler, SchedulerSpec};
 use crate::engine::Time;
 
 pub(super) struct Cfq {
@@ -32,7 +32,7 @@ impl Scheduler for Cfq {
         self.service.asked(&entry, now).waiting.add(entry);
     }
 
-    fn next(&mut self, now: Time) -> Next {
+    fn next(&mut self, now: Time) -> NextIo {
         if let Some(turn) = &self.service.turn {
             let owner = turn.owner;
             if self.service.has_some(owner) {
@@ -41,11 +41,11 @@ impl Scheduler for Cfq {
                 }
                 self.turns.push_back(owner);
             } else if let Some(next) = self.service.kept(turn, now) {
-                return if self.turns.is_empty() { Next::Nothing } else { next };
+                return if self.turns.is_empty() { NextIo::Nothing } else { next };
             }
             self.service.turn = None;
         }
-        let Some(owner) = self.turns.pop_front() else { return Next::Nothing };
+        let Some(owner) = self.turns.pop_front() else { return NextIo::Nothing };
         let spec = &self.service.spec;
         let slice = if owner == NOBODY { spec.slice_async } else { spec.slice };
         self.service.begin(owner, slice, now)

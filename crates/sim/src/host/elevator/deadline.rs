@@ -4,9 +4,10 @@
 //! with the oldest if that has waited too long (Linux, `block/mq-deadline.c`).
 
 use super::sorted::Sorted;
-use super::{Next, QueuedIo, Scheduler, SchedulerSpec};
+use super::{NextIo, QueuedIo, Scheduler, SchedulerSpec};
 use crate::engine::Time;
 
+#[derive(Default)]
 pub(super) struct Deadline {
     spec: SchedulerSpec,
     /// I/Os that wait: reads, writes.
@@ -20,14 +21,7 @@ pub(super) struct Deadline {
 
 impl Deadline {
     pub(super) fn new(spec: SchedulerSpec) -> Deadline {
-        Deadline {
-            batched: spec.batch,
-            spec,
-            waiting: [Sorted::default(), Sorted::default()],
-            place: [0; 2],
-            direction: 0,
-            starved: 0,
-        }
+        Deadline { batched: spec.batch, spec, ..Deadline::default() }
     }
 
     /// The direction of the next batch.
@@ -67,11 +61,11 @@ impl Scheduler for Deadline {
         self.waiting[usize::from(entry.write)].add(entry);
     }
 
-    fn next(&mut self, now: Time) -> Next {
-        let Some(entry) = self.choose(now) else { return Next::Nothing };
+    fn next(&mut self, now: Time) -> NextIo {
+        let Some(entry) = self.choose(now) else { return NextIo::Nothing };
         self.waiting[self.direction].remove(&entry);
         self.place[self.direction] = entry.end;
         self.batched += 1;
-        Next::Go(entry.slot)
+        NextIo::Go(entry.slot)
     }
 }

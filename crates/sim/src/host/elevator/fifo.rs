@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Next, QueuedIo, Scheduler};
+use super::{NextIo, QueuedIo, Scheduler};
 use crate::engine::Time;
 
 #[derive(Default)]
@@ -15,7 +15,7 @@ impl Scheduler for Fifo {
         self.queue.push_back(entry.slot);
     }
 
-    fn next(&mut self, _: Time) -> Next {
-        self.queue.pop_front().map_or(Next::Nothing, Next::Go)
+    fn next(&mut self, _: Time) -> NextIo {
+        self.queue.pop_front().map_or(NextIo::Nothing, NextIo::Go)
     }
 }

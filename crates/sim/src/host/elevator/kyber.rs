@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Next, QueuedIo, Scheduler, SchedulerSpec};
+use super::{NextIo, QueuedIo, Scheduler, SchedulerSpec};
 use crate::engine::Time;
 
 /// Tokens at most: reads, writes that somebody waits for, other writes.
@@ -73,16 +73,16 @@ impl Scheduler for Kyber {
         self.domains[domain_of(&entry)].queue.push_back(entry);
     }
 
-    fn next(&mut self, _: Time) -> Next {
+    fn next(&mut self, _: Time) -> NextIo {
         if self.batched >= BATCHES[self.current] || !self.may_go(self.current) {
             let turn = (1..=3).map(|step| (self.current + step) % 3).find(|&index| self.may_go(index));
-            let Some(next) = turn else { return Next::Nothing };
+            let Some(next) = turn else { return NextIo::Nothing };
             (self.current, self.batched) = (next, 0);
         }
         self.batched += 1;
         let domain = &mut self.domains[self.current];
         domain.in_flight += 1;
-        domain.queue.pop_front().map_or(Next::Nothing, |entry| Next::Go(entry.slot))
+        domain.queue.pop_front().map_or(NextIo::Nothing, |entry| NextIo::Go(entry.slot))
     }
 
     fn completed(&mut self, entry: &QueuedIo, now: Time) {
@@ -109,7 +109,7 @@ mod tests {
         for round in 1..=3 {
             let read = entry(round, 0, false, 0);
             kyber.add(read, 0);
-            assert_eq!(kyber.next(0), Next::Go(read.slot));
+            assert_eq!(kyber.next(0), NextIo::Go(read.slot));
             kyber.completed(&read, round * WINDOW);
         }
         assert_eq!(kyber.domains.each_ref().map(|domain| domain.tokens), [256, 16, 8]);
@@ -125,8 +125,8 @@ mod tests {
         let mut kyber = Kyber::new(SchedulerSpec::plain("kyber", false));
         kyber.domains[1].tokens = 3;
         (0..10).for_each(|number| kyber.add(entry(number, 0, true, 0), 0));
-        assert_eq!((0..10).filter(|_| kyber.next(0) != Next::Nothing).count(), 3);
+        assert_eq!((0..10).filter(|_| kyber.next(0) != NextIo::Nothing).count(), 3);
         kyber.completed(&entry(0, 0, true, 0), 5);
-        assert_eq!((kyber.next(5), kyber.next(5)), (Next::Go(3), Next::Nothing));
+        assert_eq!((kyber.next(5), kyber.next(5)), (NextIo::Go(3), NextIo::Nothing));
     }
 }

@@ -55,7 +55,7 @@ pub(crate) struct QueuedIo {
 
 /// Decision of a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum NextIo {
     /// The I/O of this slot goes to the drive.
     Go(u32),
     /// None goes before this moment, unless one comes or ends.
@@ -70,14 +70,14 @@ pub(crate) trait Scheduler: Send {
     fn add(&mut self, entry: QueuedIo, now: Time);
 
     /// The drive can take one: which? Whatever is named has left the scheduler.
-    fn next(&mut self, now: Time) -> Next;
+    fn next(&mut self, now: Time) -> NextIo;
 
     /// One that went is through.
     fn completed(&mut self, _entry: &QueuedIo, _now: Time) {}
 }
 
 /// Numbers of a scheduler by their keys in its sheet: times are ns.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct SchedulerSpec {
     order: String,
     pub(crate) clocks: f64,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use iostack_model::Stage;
 
-use super::{Next, QueuedIo, Scheduler, SchedulerSpec, order};
+use super::{NextIo, QueuedIo, Scheduler, SchedulerSpec, order};
 use crate::engine::{CALLER_SHIFT, Caller, Kind, Part, PartId, Request, RequestId, Sim, Time, token};
 
 /// The wait for a better I/O is over.
@@ -118,9 +118,9 @@ impl Elevator {
     fn dispatch(&mut self, sim: &mut Sim) {
         while self.room > 0 {
             match self.scheduler.next(sim.now()) {
-                Next::Go(slot) => self.go(slot, sim),
-                Next::Idle(until) => return self.wake_me(until, sim),
-                Next::Nothing => return,
+                NextIo::Go(slot) => self.go(slot, sim),
+                NextIo::Idle(until) => return self.wake_me(until, sim),
+                NextIo::Nothing => return,
             }
         }
     }

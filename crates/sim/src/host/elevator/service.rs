@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::process::Processes;
 use super::sorted::Sorted;
-use super::{Next, QueuedIo, SchedulerSpec};
+use super::{NextIo, QueuedIo, SchedulerSpec};
 use crate::engine::Time;
 
 /// Owner of the writes that nobody waits for.
@@ -20,7 +20,7 @@ pub(super) struct ProcessQueue {
 }
 
 /// A process that has the drive.
-pub(super) struct Turn {
+pub(super) struct ProcessTurn {
     pub(super) owner: u32,
     pub(super) until: Time,
     /// Bytes that are left to it.
@@ -33,7 +33,7 @@ pub(super) struct Turn {
 pub(super) struct Service {
     pub(super) spec: SchedulerSpec,
     pub(super) queues: BTreeMap<u32, ProcessQueue>,
-    pub(super) turn: Option<Turn>,
+    pub(super) turn: Option<ProcessTurn>,
     processes: Processes,
     place: u64,
 }
@@ -59,13 +59,14 @@ impl Service {
     }
 
     /// The drive is this process's from now on; its next I/O goes.
-    pub(super) fn begin(&mut self, owner: u32, slice: u64, now: Time) -> Next {
-        self.turn = Some(Turn { owner, until: now + slice, budget: self.spec.budget, quiet_since: now });
+    pub(super) fn begin(&mut self, owner: u32, slice: u64, now: Time) -> NextIo {
+        self.turn =
+            Some(ProcessTurn { owner, until: now + slice, budget: self.spec.budget, quiet_since: now });
         self.go(owner)
     }
 
     /// The process's I/O that lies next goes.
-    pub(super) fn go(&mut self, owner: u32) -> Next {
+    pub(super) fn go(&mut self, owner: u32) -> NextIo {
         let queue = self.queues.get_mut(&owner).expect("it has some");
         let entry = queue.waiting.around(self.place).expect("it has some");
         queue.waiting.remove(&entry);
@@ -76,20 +77,20 @@ impl Service {
         if let Some(turn) = &mut self.turn {
             turn.budget = turn.budget.saturating_sub(length);
         }
-        Next::Go(entry.slot)
+        NextIo::Go(entry.slot)
     }
 
     /// Moment until which the drive is kept for a process that has no I/O: only if it has an arm and the process is likely
     /// to come back.
-    pub(super) fn kept(&self, turn: &Turn, now: Time) -> Option<Next> {
+    pub(super) fn kept(&self, turn: &ProcessTurn, now: Time) -> Option<NextIo> {
         if !self.spec.rotates || turn.owner == NOBODY || now >= turn.until {
             return None;
         }
         if self.queues[&turn.owner].in_flight > 0 {
-            return Some(Next::Idle(turn.until));
+            return Some(NextIo::Idle(turn.until));
         }
         let until = turn.until.min(turn.quiet_since + self.spec.idle);
-        (until > now && self.processes.comes_back(turn.owner, self.spec.idle)).then_some(Next::Idle(until))
+        (until > now && self.processes.comes_back(turn.owner, self.spec.idle)).then_some(NextIo::Idle(until))
     }
 
     pub(super) fn completed(&mut self, entry: &QueuedIo, now: Time) {

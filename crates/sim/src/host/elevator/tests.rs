@@ -29,16 +29,16 @@ fn drive(scheduler: &mut dyn Scheduler, first: &[QueuedIo], rounds: u64, thinks:
         let mut idle = None;
         while ends.is_empty() {
             match scheduler.next(now) {
-                Next::Go(slot) => {
+                NextIo::Go(slot) => {
                     went.push((slot, now));
                     ends.push((now + 1_000_000, slot));
                 }
-                Next::Idle(until) => {
+                NextIo::Idle(until) => {
                     assert!(until > now, "an idle drive until a moment that is over");
                     idle = Some(until);
                     break;
                 }
-                Next::Nothing => break,
+                NextIo::Nothing => break,
             }
         }
         let moments = asks.iter().chain(&ends).map(|&(at, _)| at);
@@ -79,7 +79,7 @@ fn each_gives_every_io_once() {
                 waiting.push(some.slot);
                 scheduler.add(some, now);
                 while flying.len() < 4
-                    && let Next::Go(slot) = scheduler.next(now)
+                    && let NextIo::Go(slot) = scheduler.next(now)
                 {
                     let place = waiting.iter().position(|&known| known == slot);
                     waiting.swap_remove(place.unwrap_or_else(|| panic!("{name}: {slot} went twice")));
@@ -92,12 +92,12 @@ fn each_gives_every_io_once() {
             for _ in 0..20_000 {
                 flying.drain(..).for_each(|gone| scheduler.completed(&gone, now));
                 match scheduler.next(now) {
-                    Next::Go(slot) => {
+                    NextIo::Go(slot) => {
                         waiting.retain(|&known| known != slot);
                         flying.push(entries[slot as usize]);
                     }
-                    Next::Idle(until) => now = until,
-                    Next::Nothing => break,
+                    NextIo::Idle(until) => now = until,
+                    NextIo::Nothing => break,
                 }
             }
             assert!(waiting.is_empty(), "{name}: {} never went", waiting.len());
@@ -122,7 +122,10 @@ fn nobody_starves_beside_one_who_never_stops() {
 fn fifo_keeps_the_order() {
     let mut fifo = scheduler("noop", true);
     [5, 3, 9].into_iter().enumerate().for_each(|(at, block)| fifo.add(entry(at as u64, block, false, 0), 0));
-    assert_eq!([(); 4].map(|()| fifo.next(0)), [Next::Go(0), Next::Go(1), Next::Go(2), Next::Nothing]);
+    assert_eq!(
+        [(); 4].map(|()| fifo.next(0)),
+        [NextIo::Go(0), NextIo::Go(1), NextIo::Go(2), NextIo::Nothing]
+    );
 }
 
 #[test]
@@ -132,8 +135,8 @@ fn deadline_goes_upwards_in_batches_and_reads_come_first() {
         deadline.add(entry(number as u64, block, false, 0), 0);
         deadline.add(entry(number as u64 + 10, block, true, 0), 0);
     }
-    let went: Vec<Next> = (0..8).map(|_| deadline.next(0)).collect();
-    assert_eq!(went, [1, 3, 0, 2, 11, 13, 10, 12].map(Next::Go));
+    let went: Vec<NextIo> = (0..8).map(|_| deadline.next(0)).collect();
+    assert_eq!(went, [1, 3, 0, 2, 11, 13, 10, 12].map(NextIo::Go));
 }
 
 #[test]
@@ -141,18 +144,18 @@ fn deadline_s_writes_go_after_two_batches_and_what_is_old_goes_first() {
     let mut deadline = scheduler("mq-deadline", false);
     deadline.add(entry(0, 5, true, 0), 0);
     (1..200).for_each(|number| deadline.add(entry(number, 1000 - number, false, 0), 0));
-    let place = (0..200).position(|_| deadline.next(0) == Next::Go(0));
+    let place = (0..200).position(|_| deadline.next(0) == NextIo::Go(0));
     assert_eq!(place, Some(32), "two batches of 16 reads pass it over");
 
     let mut deadline = scheduler("mq-deadline", false);
     (0..40).for_each(|number| deadline.add(entry(number, 100 + number, false, 0), 0));
-    assert!((0..16).all(|_| matches!(deadline.next(0), Next::Go(_))));
+    assert!((0..16).all(|_| matches!(deadline.next(0), NextIo::Go(_))));
     deadline.add(entry(50, 1, false, 0), 0);
     let now = 500_000_000;
     // The oldest begins the new batch, though it lies behind.
-    let went: Vec<Next> = (0..25).map(|_| deadline.next(now)).collect();
-    assert_eq!(went[0], Next::Go(16));
-    assert!(went.contains(&Next::Go(50)));
+    let went: Vec<NextIo> = (0..25).map(|_| deadline.next(now)).collect();
+    assert_eq!(went[0], NextIo::Go(16));
+    assert!(went.contains(&NextIo::Go(50)));
 }
 
 #[test]
@@ -226,7 +229,7 @@ fn bfq_shares_bytes() {
             is_large.push(add(&mut *scheduler, turn % 2 == 1, &mut number));
         }
         for _ in 0..60_000 {
-            let Next::Go(slot) = scheduler.next(0) else { panic!("{name} has some") };
+            let NextIo::Go(slot) = scheduler.next(0) else { panic!("{name} has some") };
             let large = is_large[slot as usize];
             went[usize::from(large)] += 1;
             is_large.push(add(&mut *scheduler, large, &mut number));

@@ -6,10 +6,10 @@ use super::policy::{Manner, Turn, Waiting, Waits};
 use super::{DOORBELL, Duty, FREES, Gate, Merge, NOBODY, PLUG, SOFTIRQ, Subsystem};
 use crate::engine::{CALLER_SHIFT, Kind, RequestId, Sim, token};
 use crate::host::layer::Layer;
-use crate::host::machine::Flight;
+use crate::host::machine::DriveFlight;
 use crate::host::part::Host;
 use crate::host::paths::SubmitWay;
-use crate::host::thread::{Step, Thread, ThreadState};
+use crate::host::thread::{Thread, ThreadState, ThreadStep};
 
 /// The one who found that the drive has room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Host {
     /// The thread has submitted a request for a drive: it will stand in line.
     pub(in crate::host) fn line_up(&mut self, drive: usize, (id, is_part): (RequestId, bool), sim: &Sim) {
         if self.flights.len() <= id.0 as usize {
-            self.flights.resize(id.0 as usize + 1, Flight::default());
+            self.flights.resize(id.0 as usize + 1, DriveFlight::default());
         }
         self.flights[id.0 as usize].is_part = is_part;
         let index = sim.request(id).user >> CALLER_SHIFT;
@@ -193,19 +193,21 @@ impl Host {
     }
 
     /// The thread has a core: what its subsystem wants of it there, and how long it takes.
-    pub(in crate::host) fn duty_step(&mut self, index: u32, sim: &mut Sim) -> Option<(Step, u64)> {
+    pub(in crate::host) fn duty_step(&mut self, index: u32, sim: &mut Sim) -> Option<(ThreadStep, u64)> {
         let duty = self.duty(index);
         let merge = self.merge.as_mut()?;
         let seat = &merge.seats[index as usize];
         let at = seat.gate;
         match duty {
             Duty::Free if seat.mine.is_empty() => None,
-            Duty::Free => Some((Step::Enter, 0)),
-            Duty::Waits | Duty::Polls | Duty::Staged => Some((Step::Look, self.ledger.once(self.paths.look))),
-            Duty::Dispatches if merge.policy.subsystem.stages() => {
-                Some((Step::Dispatch, self.ledger.once(merge.costs.dispatch)))
+            Duty::Free => Some((ThreadStep::Enter, 0)),
+            Duty::Waits | Duty::Polls | Duty::Staged => {
+                Some((ThreadStep::Look, self.ledger.once(self.paths.look)))
             }
-            Duty::Rings => Some((Step::Ring, self.ledger.once(self.paths.look))),
+            Duty::Dispatches if merge.policy.subsystem.stages() => {
+                Some((ThreadStep::Dispatch, self.ledger.once(merge.costs.dispatch)))
+            }
+            Duty::Rings => Some((ThreadStep::Ring, self.ledger.once(self.paths.look))),
             Duty::Dispatches => {
                 let who = ((index as usize) < merge.callers).then_some(index);
                 let command = merge.take(at, who, sim.now());
@@ -217,7 +219,7 @@ impl Host {
                     ns += copy;
                 }
                 merge.seats[index as usize].command = command;
-                Some((Step::Dispatch, ns))
+                Some((ThreadStep::Dispatch, ns))
             }
             Duty::Retires => {
                 let mut ns = self.ledger.once(merge.costs.retire);
@@ -228,7 +230,7 @@ impl Host {
                     // The request ends under the queue's lock.
                     ns += self.ledger.once(merge.costs.end);
                 }
-                Some((Step::Retire, ns))
+                Some((ThreadStep::Retire, ns))
             }
             Duty::HandsOut => {
                 let command = &seat.command;
@@ -236,7 +238,7 @@ impl Host {
                 let others = command.len() - command.iter().filter(is_own).count();
                 let ended = merge.policy.subsystem == Subsystem::Atm;
                 let ns = if ended { 0 } else { self.ledger.repeat(merge.costs.end, command.len() as u64) };
-                Some((Step::HandOut, ns + self.ledger.repeat(self.paths.wake, others as u64)))
+                Some((ThreadStep::HandOut, ns + self.ledger.repeat(self.paths.wake, others as u64)))
             }
         }
     }

@@ -19,41 +19,18 @@ pub(crate) const BUFFER: u64 = 270;
 pub(crate) const RING: u64 = 190;
 pub(crate) const LOOK: u64 = 180;
 
-const NUMBERS: &[(&str, &str)] = &[
-    ("platform.ghz", "1"),
-    ("platform.cores", "4"),
-    ("platform.drive", "zero"),
-    ("platform.drive.zero.latency", "100us"),
-    ("platform.os.os.syscall", "1000"),
-    ("platform.os.os.vfs", "2000"),
-    ("platform.os.os.block", "3100"),
-    ("platform.os.os.scsi", "1300"),
-    ("platform.adapter.adapter.driver", "1700"),
-    ("platform.adapter.adapter.command", "0"),
-    ("platform.adapter.adapter.driver_end", "610"),
-    ("platform.os.os.scsi_end", "1100"),
-    ("platform.os.os.block_end", "1900"),
-    ("platform.os.os.interrupt", "1200"),
-    ("platform.adapter.adapter.driver_interrupt", "4600"),
-    ("platform.os.os.switch_out", "2500"),
-    ("platform.os.os.switch_in", "2200"),
-    ("platform.os.os.wake", "1400"),
-    ("platform.os.os.other_core", "0"),
-    ("platform.os.os.aio_submit", "300"),
-    ("platform.os.os.aio_reap", "410"),
-    ("platform.os.os.uring_submit", "520"),
-    ("platform.os.os.uring_reap", "230"),
-    ("platform.os.os.uring_file", "150"),
-    ("platform.os.os.uring_buffer", "270"),
-    ("platform.os.os.uring_queue", "190"),
-    ("platform.os.os.poll", "180"),
-];
+/// Keys and values that are changed of `x5570`.
+pub(crate) fn round_numbers() -> impl Iterator<Item = (&'static str, &'static str)> {
+    include_str!("data/round_numbers.txt").lines().filter_map(|line| line.split_once(' '))
+}
 
 /// The platform, changed.
 pub(crate) fn sheet(changes: &[(&str, &str)]) -> Sheet {
-    let is_kept = |(key, _): &&(&str, &str)| changes.iter().all(|(changed, _)| changed != key);
-    let all = NUMBERS.iter().filter(is_kept).chain(changes);
-    let all: Vec<(String, String)> = all.map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let is_kept = |(key, _): &(&str, &str)| changes.iter().all(|(changed, _)| **changed != **key);
+    let mut all: Vec<(&str, &str)> = round_numbers().filter(is_kept).collect();
+    all.extend(changes);
+    let all: Vec<(String, String)> =
+        all.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
     Sheet::load("x5570", &all).unwrap_or_else(|errors| panic!("{errors}"))
 }
 

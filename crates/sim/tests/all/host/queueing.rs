@@ -5,23 +5,7 @@ use iostack_model::Engine;
 use iostack_sim::engine::{CALLER_SHIFT, Caller, Happened, Kind, World};
 use iostack_workload::Rng;
 
-use crate::host::machine::sheet;
-
-const FREE: &[(&str, &str)] = &[
-    ("platform.os.os.syscall", "0"),
-    ("platform.os.os.vfs", "0"),
-    ("platform.os.os.block", "0"),
-    ("platform.os.os.scsi", "0"),
-    ("platform.adapter.adapter.driver", "0"),
-    ("platform.adapter.adapter.driver_end", "0"),
-    ("platform.os.os.scsi_end", "0"),
-    ("platform.os.os.block_end", "0"),
-    ("platform.os.os.interrupt", "0"),
-    ("platform.adapter.adapter.driver_interrupt", "0"),
-    ("platform.os.os.switch_out", "0"),
-    ("platform.os.os.switch_in", "0"),
-    ("platform.os.os.wake", "0"),
-];
+use crate::host::machine::{round_numbers, sheet};
 
 fn exponential(mean: f64, rng: &mut Rng) -> u64 {
     let uniform = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
@@ -36,8 +20,11 @@ fn cycles(cores: u32, programs: u32, slice: &str, [compute, read, think]: [f64; 
         ("platform.os.os.slice", slice),
         ("platform.drive.zero.latency", &read),
     ];
+    let is_clocks = |key: &str| key.starts_with("platform.os.") || key.starts_with("platform.adapter.");
+    let free = round_numbers().filter(|(key, _)| is_clocks(key)).map(|(key, _)| (key, "0"));
     let mut world = World::new();
-    let root = iostack_sim::build(&sheet(&[FREE, &own].concat()), &mut world, 1).expect("complete");
+    let root =
+        iostack_sim::build(&sheet(&free.chain(own).collect::<Vec<_>>()), &mut world, 1).expect("complete");
     world.set_root(root);
     let caller = |number| Caller {
         engine: Engine::Psync,

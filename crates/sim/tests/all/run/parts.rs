@@ -57,11 +57,6 @@ impl Station {
         Station::add_named(world, "server", servers, service, (seed, false), None)
     }
 
-    /// Each request goes to one of the servers by chance.
-    pub(crate) fn add_apart(world: &mut World, servers: usize, service: Service, seed: u64) -> PartId {
-        Station::add_named(world, "server", servers, service, (seed, true), None)
-    }
-
     pub(crate) fn add_named(
         world: &mut World,
         name: &'static str,

@@ -156,7 +156,7 @@ fn ran(world: World, job: &Job) -> Outcome {
 fn a_closed_balanced_network_has_its_throughput() {
     for (depth, servers, exact) in [(8u32, 8usize, 4.26667), (64, 32, 21.55789), (128, 256, 85.55614)] {
         let mut world = World::new();
-        Station::add_apart(&mut world, servers, Service::Exponential(100_000.0), 3);
+        Station::add_named(&mut world, "server", servers, Service::Exponential(100_000.0), (3, true), None);
         let job =
             Job { engine: Engine::IO_URING, queue_depth: depth, io_count: Some(1_000_000), ..Job::default() };
         let outcome = ran(world, &job);
