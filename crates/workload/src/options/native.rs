@@ -408,7 +408,7 @@ fn set_verify(job: &mut Job, value: &str) -> Set {
     job.verify = one_of(value, &words)?.map(|mode| Verify {
         mode,
         pattern: false,
-        ..kept.unwrap_or(Verify::of(mode))
+        ..kept.unwrap_or(Verify::of_mode(mode))
     });
     Ok(())
 }
