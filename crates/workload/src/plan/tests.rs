@@ -101,9 +101,10 @@ fn a_permutation_visits_each_block_once_and_differently_each_pass() {
 
 /// Counts of so many draws, the most drawn block first: blocks are scattered, and their ranks found again by counting.
 fn by_rank(distribution: Distribution, of: u64, draws: usize) -> Vec<f64> {
-    let mut drawn = counts(&blocks(&Job { access: random(distribution), ..Job::default() }, of, draws), of);
-    drawn.sort_by(|a, b| b.total_cmp(a));
-    drawn
+    let job = Job { access: random(distribution), ..Job::default() };
+    let mut ranks = counts(&blocks(&job, of, draws), of);
+    ranks.sort_by(|a, b| b.total_cmp(a));
+    ranks
 }
 
 #[test]
@@ -128,10 +129,11 @@ fn pareto(h: f64, rank: f64) -> f64 {
     (rank + 1.0).powf(power) - rank.powf(power)
 }
 
+type Share = fn(f64) -> f64;
+
 #[test]
 fn the_envelope_draws_exactly_by_weight() {
     let of = 3000_u64;
-    type Share = fn(f64) -> f64;
     let cases: [(Distribution, Share); 4] = [
         (Distribution::Zipf { theta: 0.9 }, |rank| (rank + 1.0).powf(-0.9)),
         (Distribution::Pareto { h: 0.2 }, |rank| pareto(0.2, rank)),
