@@ -115,6 +115,9 @@ fn says_of_load(caveat: &Caveat) -> Option<String> {
             "The device works on several commands at once: {callers} callers have {times:.1} times the rate of one \
              without any merging."
         ),
+        C::FewSamples { percentile, samples, needed } => {
+            format!("p{percentile} rests on {samples} I/Os; it takes {needed}.")
+        }
         _ => return None,
     })
 }
@@ -133,9 +136,6 @@ fn says_of_figures(caveat: &Caveat) -> String {
         C::Unstable { relative } => {
             format!("The rate was uneven: the 95 % interval is +-{}.", percent(*relative))
         }
-        C::FewSamples { percentile, samples, needed } => {
-            format!("p{percentile} rests on {samples} I/Os; it takes {needed}.")
-        }
         C::Traced { ns_per_io, share } => format!(
             "Looking from inside cost {:.2} us of CPU per I/O, {} of the latency.",
             ns_per_io / 1e3,
@@ -150,6 +150,7 @@ fn says_of_figures(caveat: &Caveat) -> String {
         }
         C::InexactClocks { how } => format!("CPU time was not bracketed: {how}."),
         C::UnwrittenExtents { .. }
+        | C::FewSamples { .. }
         | C::NotLinear { .. }
         | C::CostOverlapped { .. }
         | C::TraceLeap { .. }

@@ -264,6 +264,10 @@ fn what_is_judged_over_many_runs_or_from_inside_begins_at_its_threshold() {
         assert_eq!(found, expected, "row {row}");
     }
     assert!(unclassified(&quality(0.006, 0.005)).is_some());
+}
+
+#[test]
+fn a_clock_that_the_machine_does_not_vouch_for_is_named() {
     let mut machine = guest();
     machine.kernel.clock_source = "hpet".to_owned();
     assert_eq!(clock_not_invariant(&machine), Some(Caveat::ClockNotInvariant { source: "hpet".to_owned() }));
