@@ -9,6 +9,10 @@
 //! All of it is pure: who ran the job gathers the [`Evidence`]. What several runs, a trace or a fit give to doubt is judged by the
 //! function of that file. The manual's page is printed from the same table ([`page`]). Start reading at [`DOUBTS`].
 
+/// Examples of the README, which must run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod buffered_writes;
 pub mod cache_below;

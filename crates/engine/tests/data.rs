@@ -16,7 +16,7 @@ use iostack_testkit::folder;
 const MIB: u64 = 1 << 20;
 
 fn verifying(mode: VerifyMode) -> Verify {
-    Verify::of(mode)
+    Verify::of_mode(mode)
 }
 
 #[test]

@@ -130,7 +130,7 @@ pub enum Ability {
 
 impl Description {
     /// Description of a target of which only the clock is known: in its own time it repeats, and it can do all.
-    pub fn of(clock: RunClock) -> Description {
+    pub fn of_clock(clock: RunClock) -> Description {
         let repeats = clock == RunClock::Virtual;
         Description {
             name: None,
@@ -259,7 +259,7 @@ mod tests {
     use iostack_model::{App, Tpcc};
 
     fn described(cannot: &[(Ability, &'static str)]) -> Description {
-        Description { cannot: cannot.to_vec(), ..Description::of(RunClock::Wall) }
+        Description { cannot: cannot.to_vec(), ..Description::of_clock(RunClock::Wall) }
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl PathTarget {
     /// What has this name, or what the jobs name.
     pub fn open(name: Option<TargetName>, options: &PathOptions) -> PathTarget {
         PathTarget {
-            description: Description { name, cannot: vec![NO_APPS], ..Description::of(RunClock::Wall) },
+            description: Description { name, cannot: vec![NO_APPS], ..Description::of_clock(RunClock::Wall) },
             options: options.clone(),
             ladder: OnceCell::new(),
         }

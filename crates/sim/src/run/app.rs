@@ -90,7 +90,7 @@ pub(super) fn run<'a>(bench: &mut Bench<'a>, job: &'a Job) -> Result<Group<'a>, 
     let now = bench.world.now();
     let mut group = Group::new(job, now, bench.options.progress.is_some());
     group.add(job, now);
-    let span = Span::of(job, now, |ns| ns);
+    let span = Span::of_job(job, now, |ns| ns);
     let (count, kinds) = (application.actors(), application.kinds().len());
     let callers: Vec<Caller> =
         (0..count).map(|actor| caller(job, actor, application.manner(actor))).collect();
