@@ -80,7 +80,7 @@ impl Extras {
             range: job.sync.range,
             one_at_a_place: job.one_at_a_place,
             preferred: preferred(job, thread),
-            proving: Proving::of(job),
+            proving: Proving::of_job(job),
             pattern,
             seed: job.seed,
             generation: 0,

@@ -66,7 +66,7 @@ pub(crate) fn run<'a>(
         }
         if failed.is_none() && gate.all_ready(total) {
             let jobs = || works.iter().map(|work| &work.job);
-            let (before, groups_of) = (Before::of(jobs()), group_numbers(jobs()));
+            let (before, groups_of) = (Before::of_jobs(jobs()), group_numbers(jobs()));
             Coordinator { gate: &gate, observed: &watch, control, phase, before, groups_of }
                 .watch(&mut groups, total);
         }

@@ -112,7 +112,7 @@ fn prepare(mut assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> 
     // Both count from `thread_first` themselves.
     let region = files.region(job, assignment.thread)?;
     let plan = Plan::new(job, region, files.count(), assignment.thread)?;
-    let limits = Limits::of(job);
+    let limits = Limits::of_job(job);
     let recording = assignment.work.recording.as_ref();
     let pass = recording.map_or(plan.pass_bytes(), |recording| recording.bytes());
     let planned = limits.bytes_of(pass, job.block_sizes.largest().0);
@@ -334,7 +334,7 @@ fn schedule(assignment: &Assignment<'_>, station: &mut Station<'_>) -> u64 {
     let job = &assignment.work.job;
     let (begun, begun_first) = assignment.gate.begun(assignment.group, assignment.number);
     let clock = station.meter.clock;
-    let Span { begins, border, until } = Span::of(job, begun, |ns| clock.ticks(ns));
+    let Span { begins, border, until } = Span::of_job(job, begun, |ns| clock.ticks(ns));
     let border = station.load.search.as_mut().map_or(border, |search| {
         search.begin(border);
         if search.is_uncounted() { u64::MAX } else { border }

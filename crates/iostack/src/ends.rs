@@ -111,7 +111,7 @@ mod tests {
 
     fn on(kind: TargetKind, path: &str) -> Description {
         let name = Some(TargetName { kind, path: path.into() });
-        Description { name, ..Description::of(RunClock::Wall) }
+        Description { name, ..Description::of_clock(RunClock::Wall) }
     }
 
     fn ended(job: Job, target: &Description) -> (Job, Option<String>) {
@@ -138,7 +138,7 @@ mod tests {
             Job { io_limit: Some(Bytes(4096)), ..Job::default() },
             Job { runtime: Some(Nanos::secs(3)), ..Job::default() },
             Job { loops: 2, ..Job::default() },
-            Job { verify: Some(Verify::of(VerifyMode::ReadOnly)), ..Job::default() },
+            Job { verify: Some(Verify::of_mode(VerifyMode::ReadOnly)), ..Job::default() },
             Job { engine: Engine::Null, ..Job::default() },
         ] {
             assert_eq!(ended(job.clone(), &on(TargetKind::Block, "/dev/vda")), (job, None));

@@ -25,7 +25,7 @@ pub struct Verify {
 
 impl Verify {
     /// All is read to its end, and headers tell.
-    pub const fn of(mode: VerifyMode) -> Verify {
+    pub const fn of_mode(mode: VerifyMode) -> Verify {
         Verify { mode, fatal: false, pattern: false, backlog: None, trims: None }
     }
 }

@@ -62,7 +62,7 @@ impl Possible for Heat {
 
 impl Heat {
     /// Map of slices of a length above 0, of which none has ended.
-    pub const fn of(length: Nanos) -> Heat {
+    pub const fn of_slices(length: Nanos) -> Heat {
         Heat { length, columns: Vec::new() }
     }
 
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_cell_counts_what_fell_between_its_edges() {
-        let mut heat = Heat::of(Nanos::secs(1));
+        let mut heat = Heat::of_slices(Nanos::secs(1));
         heat.add(Nanos(0), &slice(&[0, 1, 15, 16, 159, 160]));
         heat.add(Nanos::secs(1), &slice(&[]));
         heat.add(Nanos::secs(2), &slice(&[100_000]));
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(heat.ios(), 7);
         heat.add(Nanos::secs(3), &slice(&[]));
         assert_eq!(heat.columns.len(), 3, "silence at the end takes no room");
-        let mut extreme = Heat::of(Nanos(1));
+        let mut extreme = Heat::of_slices(Nanos(1));
         extreme.add(Nanos(0), &slice(&[u64::MAX]));
         assert_eq!(extreme.columns, [[(CELL_COUNT as u32 - 1, 1)]]);
     }
@@ -177,13 +177,13 @@ mod tests {
     #[test]
     fn columns_put_together_count_what_each_counted() {
         let each = [vec![10, 100], vec![], vec![100, 200], vec![7], vec![5_000]];
-        let mut heat = Heat::of(Nanos::secs(1));
+        let mut heat = Heat::of_slices(Nanos::secs(1));
         for (second, latencies) in (0..).zip(&each) {
             heat.add(Nanos::secs(second), &slice(latencies));
         }
         for several in 1..7 {
             let joined = heat.joined(several);
-            let mut fresh = Heat::of(Nanos::secs(several as u64));
+            let mut fresh = Heat::of_slices(Nanos::secs(several as u64));
             for (index, latencies) in (0..).zip(each.chunks(several)) {
                 fresh.add(Nanos::secs(index * several as u64), &slice(&latencies.concat()));
             }
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_year_of_seconds_has_a_bounded_number_of_columns_and_every_io() {
         const YEAR: u64 = 365 * 86_400;
-        let mut heat = Heat::of(Nanos::secs(1));
+        let mut heat = Heat::of_slices(Nanos::secs(1));
         for hour in 0..YEAR / 3600 {
             heat.add(Nanos::secs(hour * 3600), &slice(&[hour]));
             assert!(heat.columns.len() <= HEAT_COLUMNS);
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_slice_after_the_last_column_puts_neighbours_together() {
-        let mut heat = Heat::of(Nanos::secs(1));
+        let mut heat = Heat::of_slices(Nanos::secs(1));
         for second in 0..HEAT_COLUMNS as u64 {
             heat.add(Nanos::secs(second), &slice(&[100]));
         }

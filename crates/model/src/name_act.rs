@@ -37,33 +37,26 @@ pub enum NameAct {
 }
 
 impl NameAct {
-    /// Each of them.
-    pub const ALL: [NameAct; 7] = [
-        NameAct::Create,
-        NameAct::Open,
-        NameAct::Stat(StatCall::Stat),
-        NameAct::Delete,
-        NameAct::MakeDirectory,
-        NameAct::StatDirectory(StatCall::Stat),
-        NameAct::RemoveDirectory,
+    /// Each act, with fio's name of the engine that does it.
+    const NAMES: [(NameAct, &str); 7] = [
+        (NameAct::Create, "filecreate"),
+        (NameAct::Open, "fileopen"),
+        (NameAct::Stat(StatCall::Stat), "filestat"),
+        (NameAct::Delete, "filedelete"),
+        (NameAct::MakeDirectory, "dircreate"),
+        (NameAct::StatDirectory(StatCall::Stat), "dirstat"),
+        (NameAct::RemoveDirectory, "dirdelete"),
     ];
 
-    /// fio's name of the engine that does it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            NameAct::Create => "filecreate",
-            NameAct::Open => "fileopen",
-            NameAct::Stat(_) => "filestat",
-            NameAct::Delete => "filedelete",
-            NameAct::MakeDirectory => "dircreate",
-            NameAct::StatDirectory(_) => "dirstat",
-            NameAct::RemoveDirectory => "dirdelete",
-        }
+    /// Name that fio gives the engine that does it.
+    pub fn name(self) -> &'static str {
+        let alike = |act: &NameAct| std::mem::discriminant(act) == std::mem::discriminant(&self);
+        NameAct::NAMES.iter().find(|(act, _)| alike(act)).map_or("", |(_, name)| name)
     }
 
-    /// The one of this name.
+    /// The act of this name.
     pub fn named(name: &str) -> Option<NameAct> {
-        NameAct::ALL.into_iter().find(|act| act.name() == name)
+        NameAct::NAMES.iter().find(|(_, known)| *known == name).map(|(act, _)| *act)
     }
 
     /// True when names are there afterwards as before.

@@ -79,34 +79,15 @@ pub enum Stage {
 
 impl Stage {
     /// All, in the order of a request's way through host and device.
-    pub const WAY: [Stage; 26] = [
-        Stage::Late,
-        Stage::Submit,
-        Stage::Queue,
-        Stage::Schedule,
-        Stage::Doorbell,
-        Stage::Adapter,
-        Stage::Device,
-        Stage::Admit,
-        Stage::Link,
-        Stage::Controller,
-        Stage::Buffer,
-        Stage::Throttle,
-        Stage::Collect,
-        Stage::DieWait,
-        Stage::Die,
-        Stage::Channel,
-        Stage::ArmWait,
-        Stage::Seek,
-        Stage::Rotate,
-        Stage::Medium,
-        Stage::Complete,
-        Stage::Journal,
-        Stage::Wake,
-        Stage::Switch,
-        Stage::Return,
-        Stage::Preempted,
-    ];
+    pub const WAY: [Stage; STAGES.len()] = {
+        let mut way = [Stage::Late; STAGES.len()];
+        let mut at = 0;
+        while at < way.len() {
+            way[at] = STAGES[at].0;
+            at += 1;
+        }
+        way
+    };
 
     /// Those a tracer of a real kernel sees, in the order in which they are declared.
     pub const ALL: [Stage; 12] = [
@@ -124,52 +105,55 @@ impl Stage {
         Stage::Journal,
     ];
 
-    /// Its name in tables.
-    pub const fn name(self) -> &'static str {
-        self.row().0
-    }
-
-    /// Meaning of the stage, for a reader who does not know the block layer.
-    pub const fn meaning(self) -> &'static str {
+    /// Name of the stage in tables.
+    pub fn name(self) -> &'static str {
         self.row().1
     }
 
-    /// The part it belongs to.
-    pub const fn part(self) -> Part {
+    /// Meaning of the stage, for a reader who does not know the block layer.
+    pub fn meaning(self) -> &'static str {
         self.row().2
     }
 
-    const fn row(self) -> (&'static str, &'static str, Part) {
-        match self {
-            Stage::Late => ("late", "meant to start, not started yet", Part::Platform),
-            Stage::Submit => ("submit", "system call, VFS, file system", Part::Platform),
-            Stage::Queue => ("queue", "bio to request: split, merge, tag", Part::Platform),
-            Stage::Schedule => ("schedule", "I/O scheduler", Part::Platform),
-            Stage::Doorbell => ("doorbell", "driver, telling the device", Part::Transport),
-            Stage::Adapter => ("adapter", "the adapter's firmware and ports", Part::Transport),
-            Stage::Device => ("device", "device, until its interrupt", Part::Device),
-            Stage::Admit => ("admit", "waiting for a place in the command queue", Part::Device),
-            Stage::Link => ("link", "command and data on the link", Part::Transport),
-            Stage::Controller => ("controller", "the controller's firmware", Part::Device),
-            Stage::Buffer => ("buffer", "waiting for room in the write buffer", Part::Device),
-            Stage::Throttle => ("throttle", "held back by a limit of rate", Part::Device),
-            Stage::Collect => ("collect", "waiting for garbage collection", Part::Device),
-            Stage::DieWait => ("die wait", "waiting for a die that serves others", Part::Device),
-            Stage::Die => ("die", "sensing, programming or erasing cells", Part::Device),
-            Stage::Channel => ("channel", "between die and controller", Part::Device),
-            Stage::ArmWait => ("arm wait", "waiting for the arm", Part::Device),
-            Stage::Seek => ("seek", "moving the arm", Part::Device),
-            Stage::Rotate => ("rotate", "waiting for the sector", Part::Device),
-            Stage::Medium => ("medium", "on the medium", Part::Device),
-            Stage::Complete => ("complete", "interrupt to end of request", Part::Platform),
-            Stage::Journal => ("journal", "waiting for the journal", Part::Journal),
-            Stage::Wake => ("wake", "end of request to wake-up", Part::Platform),
-            Stage::Switch => ("switch", "wake-up to running", Part::Platform),
-            Stage::Return => ("return", "back to the caller", Part::Platform),
-            Stage::Preempted => ("preempted", "ready, while others had its CPU", Part::Platform),
-        }
+    /// Part of the system that the stage belongs to.
+    pub fn part(self) -> Part {
+        self.row().3
+    }
+
+    fn row(self) -> &'static (Stage, &'static str, &'static str, Part) {
+        STAGES.iter().find(|row| row.0 == self).expect("each stage has a row")
     }
 }
+
+/// Name, meaning and part of each stage, in the order of a request's way.
+const STAGES: [(Stage, &str, &str, Part); 26] = [
+    (Stage::Late, "late", "meant to start, not started yet", Part::Platform),
+    (Stage::Submit, "submit", "system call, VFS, file system", Part::Platform),
+    (Stage::Queue, "queue", "bio to request: split, merge, tag", Part::Platform),
+    (Stage::Schedule, "schedule", "I/O scheduler", Part::Platform),
+    (Stage::Doorbell, "doorbell", "driver, telling the device", Part::Transport),
+    (Stage::Adapter, "adapter", "the adapter's firmware and ports", Part::Transport),
+    (Stage::Device, "device", "device, until its interrupt", Part::Device),
+    (Stage::Admit, "admit", "waiting for a place in the command queue", Part::Device),
+    (Stage::Link, "link", "command and data on the link", Part::Transport),
+    (Stage::Controller, "controller", "the controller's firmware", Part::Device),
+    (Stage::Buffer, "buffer", "waiting for room in the write buffer", Part::Device),
+    (Stage::Throttle, "throttle", "held back by a limit of rate", Part::Device),
+    (Stage::Collect, "collect", "waiting for garbage collection", Part::Device),
+    (Stage::DieWait, "die wait", "waiting for a die that serves others", Part::Device),
+    (Stage::Die, "die", "sensing, programming or erasing cells", Part::Device),
+    (Stage::Channel, "channel", "between die and controller", Part::Device),
+    (Stage::ArmWait, "arm wait", "waiting for the arm", Part::Device),
+    (Stage::Seek, "seek", "moving the arm", Part::Device),
+    (Stage::Rotate, "rotate", "waiting for the sector", Part::Device),
+    (Stage::Medium, "medium", "on the medium", Part::Device),
+    (Stage::Complete, "complete", "interrupt to end of request", Part::Platform),
+    (Stage::Journal, "journal", "waiting for the journal", Part::Journal),
+    (Stage::Wake, "wake", "end of request to wake-up", Part::Platform),
+    (Stage::Switch, "switch", "wake-up to running", Part::Platform),
+    (Stage::Return, "return", "back to the caller", Part::Platform),
+    (Stage::Preempted, "preempted", "ready, while others had its CPU", Part::Platform),
+];
 
 /// Part of the system that took the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
@@ -189,7 +173,7 @@ impl Part {
     /// All, in the order of the way.
     pub const ALL: [Part; 4] = [Part::Platform, Part::Transport, Part::Device, Part::Journal];
 
-    /// Its name in tables.
+    /// Name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Part::Platform => "platform",
@@ -218,7 +202,7 @@ impl Way {
     /// All ways, in the order in which they are told.
     pub const ALL: [Way; 4] = [Way::Device, Way::CacheHit, Way::CacheWait, Way::Unmatched];
 
-    /// Its name in tables.
+    /// Name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Way::Device => "to the device",

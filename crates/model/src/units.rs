@@ -35,48 +35,39 @@ const BYTES_EXPECTED: &str =
     "a size; write it like 4k, 4KiB, 1MiB, 2g (powers of 1024) or 4kB, 1MB (powers of 1000)";
 const NANOS_EXPECTED: &str = "a time; write it with its unit, like 250us, 10ms, 30s, 5m or 1h";
 
-/// Suffix (lower case), factor. `kb` and friends are decimal, everything shorter or with an `i` is binary.
-const BYTE_UNITS: &[(&str, u64)] = &[
-    ("", 1),
-    ("b", 1),
-    ("k", 1 << 10),
-    ("ki", 1 << 10),
-    ("kib", 1 << 10),
-    ("kb", 1_000),
-    ("m", 1 << 20),
-    ("mi", 1 << 20),
-    ("mib", 1 << 20),
-    ("mb", 1_000_000),
-    ("g", 1 << 30),
-    ("gi", 1 << 30),
-    ("gib", 1 << 30),
-    ("gb", 1_000_000_000),
-    ("t", 1 << 40),
-    ("ti", 1 << 40),
-    ("tib", 1 << 40),
-    ("tb", 1_000_000_000_000),
-];
+/// Factor of a suffix in lower case: `kb` and friends are decimal, everything shorter or with an `i` is binary.
+fn byte_factor(unit: &str) -> Option<u64> {
+    if matches!(unit, "" | "b") {
+        return Some(1);
+    }
+    let (letter, rest) = unit.split_at_checked(1)?;
+    let power = "kmgt".find(letter)? as u32 + 1;
+    match rest {
+        "" | "i" | "ib" => Some(1024u64.pow(power)),
+        "b" => Some(1000u64.pow(power)),
+        _ => None,
+    }
+}
 
-const TIME_UNITS: &[(&str, u64)] = &[
-    ("ns", 1),
-    ("us", 1_000),
-    ("µs", 1_000),
-    ("ms", 1_000_000),
-    ("s", 1_000_000_000),
-    ("sec", 1_000_000_000),
-    ("m", 60_000_000_000),
-    ("min", 60_000_000_000),
-    ("h", 3_600_000_000_000),
-    ("d", 86_400_000_000_000),
-];
+fn time_factor(unit: &str) -> Option<u64> {
+    Some(match unit {
+        "ns" => 1,
+        "us" | "µs" => 1_000,
+        "ms" => 1_000_000,
+        "s" | "sec" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        _ => return None,
+    })
+}
 
 /// Splits `12.5ms` in number and unit and multiplies; `None` when either is nonsense or the product overflows.
-fn parse_quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+fn parse_quantity(text: &str, factor_of_unit: fn(&str) -> Option<u64>) -> Option<u64> {
     let text = text.trim();
     let digits_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits_end);
-    let unit = unit.trim().to_lowercase();
-    let factor = units.iter().find(|(name, _)| *name == unit)?.1;
+    let factor = factor_of_unit(&unit.trim().to_lowercase())?;
     if let Ok(whole) = number.parse::<u64>() {
         return whole.checked_mul(factor);
     }
@@ -89,7 +80,7 @@ impl FromStr for Bytes {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse_quantity(text, BYTE_UNITS)
+        parse_quantity(text, byte_factor)
             .map(Bytes)
             .ok_or_else(|| ParseUnitError { typed: text.to_owned(), expected: BYTES_EXPECTED })
     }
@@ -102,7 +93,7 @@ impl FromStr for Nanos {
         if text.trim() == "0" {
             return Ok(Nanos(0));
         }
-        parse_quantity(text, TIME_UNITS)
+        parse_quantity(text, time_factor)
             .map(Nanos)
             .ok_or_else(|| ParseUnitError { typed: text.to_owned(), expected: NANOS_EXPECTED })
     }

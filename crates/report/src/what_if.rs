@@ -15,7 +15,10 @@ pub(crate) fn told(what_if: &WhatIf) -> Vec<(String, String)> {
     let pairs = what_if.steps.windows(2);
     let pairs = pairs.filter_map(|pair| {
         let (before, after) = (pair[0].outcome.as_ref()?, pair[1].outcome.as_ref()?);
-        Some((effect(&WhatIfFigures::of(before), &WhatIfFigures::of(after)), moved(before, after)))
+        Some((
+            effect(&WhatIfFigures::of_outcome(before), &WhatIfFigures::of_outcome(after)),
+            moved(before, after),
+        ))
     });
     pairs.collect()
 }
@@ -194,7 +197,7 @@ pub(crate) mod tests {
                 meaning: "the kind of adapter".into(),
             }],
             command: format!("iostack run --on sim:x --set platform.adapter={name}"),
-            figures: Some(WhatIfFigures::of(&outcome)),
+            figures: Some(WhatIfFigures::of_outcome(&outcome)),
             outcome: Some(outcome),
             error: None,
         }

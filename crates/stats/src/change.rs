@@ -112,7 +112,7 @@ enum Described {
 }
 
 fn describe(values: &[f64]) -> Described {
-    let noise = Noise::of(values);
+    let noise = Noise::of_series(values);
     let count = values.len() as f64;
     let fee = FEE * (count.ln() + FEE_SHORT / count) * noise.deviation * noise.lingering;
     let shortest = (values.len() / 10).clamp(3, 12);
@@ -141,7 +141,7 @@ struct Noise {
 impl Noise {
     /// Estimates noise from the differences between neighbours: a change of level is only one of them, a drift only
     /// moves their mean.
-    fn of(values: &[f64]) -> Noise {
+    fn of_series(values: &[f64]) -> Noise {
         let mut steps = steps(values);
         let centre = median(&steps);
         for step in &mut steps {
@@ -209,7 +209,7 @@ fn unsteady(series: &[f64]) -> Option<Shape> {
     let interval = rate_interval(series);
     let relative = (interval.high - interval.mean) / interval.mean.abs().max(f64::MIN_POSITIVE);
     let level = median(series);
-    let limit = (DIP_LEAST * level.abs()).max(5.0 * Noise::of(series).deviation);
+    let limit = (DIP_LEAST * level.abs()).max(5.0 * Noise::of_series(series).deviation);
     let dips = series.iter().filter(|&value| (value - level).abs() > limit).count();
     let dipping = dips >= 2 && dips * 20 >= series.len();
     (relative > UNSTEADY || dipping).then_some(Shape::Unsteady { relative })
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn the_noise_is_that_of_the_world_it_came_from() {
         for (memory, lingering) in [(0.0, 1.0), (0.5, 3.0), (0.7, 17.0 / 3.0)] {
-            let noise = Noise::of(&Samples::new(5).series(20_000, 1e4, 0.05, memory));
+            let noise = Noise::of_series(&Samples::new(5).series(20_000, 1e4, 0.05, memory));
             assert!((noise.deviation / 500.0 - 1.0).abs() < 0.05, "{memory}: {}", noise.deviation);
             assert!((noise.lingering / lingering - 1.0).abs() < 0.1, "{memory}: {}", noise.lingering);
         }
@@ -352,11 +352,11 @@ mod tests {
     /// Worked out apart from this program: the step of 59 counts as three deviations, and ten elements have a say of 10 / 25.
     #[test]
     fn the_noise_of_ten_elements_is_as_worked_out_by_hand() {
-        let noise = Noise::of(&[100.0, 103.0, 97.0, 108.0, 92.0, 101.0, 160.0, 158.0, 165.0, 151.0]);
+        let noise = Noise::of_series(&[100.0, 103.0, 97.0, 108.0, 92.0, 101.0, 160.0, 158.0, 165.0, 151.0]);
         assert!((noise.deviation - 10.599_470_487).abs() < 1e-6, "{}", noise.deviation);
         assert!((noise.lingering - 2.194_481_414).abs() < 1e-6, "{}", noise.lingering);
         // What is exact has two thousandths of its level as noise nevertheless.
-        assert!((Noise::of(&[500.0; 10]).deviation - 1.0).abs() < 1e-9);
+        assert!((Noise::of_series(&[500.0; 10]).deviation - 1.0).abs() < 1e-9);
     }
 
     #[test]

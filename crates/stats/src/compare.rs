@@ -12,7 +12,7 @@ use iostack_model::{Caveat, Interval, Machine, Outcome};
 
 use crate::Judgement;
 use crate::conditions::{Difference, differences};
-use crate::figures::{Figure, directions, figures};
+use crate::figures::{OutcomeFigure, directions, figures};
 use crate::judgement::{Aim, Change};
 use crate::row::ComparisonRow;
 use crate::unit::Unit;
@@ -84,10 +84,10 @@ pub fn compare_figure(
     higher_is_better: bool,
 ) -> ComparisonRow {
     let aim = if higher_is_better { Aim::Higher } else { Aim::Lower };
-    row(Figure { name: name.to_owned(), unit, value: a, aim }, b).0
+    row(OutcomeFigure { name: name.to_owned(), unit, value: a, aim }, b).0
 }
 
-fn row(figure: Figure, b: Interval) -> (ComparisonRow, Change) {
+fn row(figure: OutcomeFigure, b: Interval) -> (ComparisonRow, Change) {
     let change = Change::between(figure.value, b, figure.aim);
     let row = ComparisonRow {
         name: figure.name,

@@ -78,8 +78,7 @@ const JOB: &[Condition<Job>] = &[
             (job.host.flags.uncached, "uncached"),
             (job.host.flags.nowait, "never waiting"),
         ];
-        let parts: Vec<_> = parts.into_iter().filter_map(|(is_so, word)| is_so.then_some(word)).collect();
-        or_none(Some(parts.join(", ").as_str()).filter(|text| !text.is_empty()))
+        joined(parts.into_iter().filter_map(|(is_so, word)| is_so.then_some(word.to_owned())))
     }),
     ("flushes", flushes),
     ("read back", |job| {
@@ -88,8 +87,7 @@ const JOB: &[Condition<Job>] = &[
         let trims = job.verify.and_then(|verify| verify.trims);
         let trims =
             trims.map(|trims| format!("{} % trimmed, after every {} writes", trims.percent, trims.writes));
-        let parts: Vec<String> = along.into_iter().chain(trims).collect();
-        or_none(Some(parts.join(", ").as_str()).filter(|text| !text.is_empty()))
+        joined(along.into_iter().chain(trims))
     }),
     ("data", |job| format!("{:?}", job.data).to_lowercase()),
     ("CPUs", |job| job.cpus.as_ref().map_or("any".to_owned(), |cpus| format!("{cpus:?}"))),
@@ -99,10 +97,7 @@ const JOB: &[Condition<Job>] = &[
 const INSIDE: &[Condition<Inside>] = &[
     ("simulated device", |inside| inside.device.clone()),
     ("numbers of the device", |inside| inside.origin.clone()),
-    ("changed numbers", |inside| {
-        let each = inside.changed.iter().map(|(key, value)| format!("{key}={value}"));
-        or_none(Some(each.collect::<Vec<_>>().join(", ").as_str()).filter(|text| !text.is_empty()))
-    }),
+    ("changed numbers", |inside| joined(inside.changed.iter().map(|(key, value)| format!("{key}={value}")))),
     ("capacity", |inside| inside.capacity.to_string()),
     ("state at the start", |inside| inside.state.clone()),
     ("seed of the simulation", |inside| inside.seed.to_string()),
@@ -184,6 +179,12 @@ fn or_none(text: Option<&str>) -> String {
     text.unwrap_or("none").to_owned()
 }
 
+/// All parts in a row, or `none`.
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    let parts: Vec<String> = parts.collect();
+    if parts.is_empty() { or_none(None) } else { parts.join(", ") }
+}
+
 /// One word for each device of the chain, top first.
 fn each_device(storage: &Storage, text: impl Fn(&iostack_model::BlockDevice) -> String) -> String {
     let words: Vec<String> = storage.devices.iter().map(text).filter(|word| !word.is_empty()).collect();
@@ -249,16 +250,13 @@ fn flushes(job: &Job) -> String {
         words.push(format!("fdatasync every {}", sync.fdatasync_every));
     }
     if let Some(range) = sync.range {
-        let (parts, every) = (
-            [(range.wait_before, "wait"), (range.write, "write"), (range.wait_after, "wait after")],
-            range.every,
-        );
+        let parts = [(range.wait_before, "wait"), (range.write, "write"), (range.wait_after, "wait after")];
         let parts: Vec<&str> = parts.iter().filter(|(on, _)| *on).map(|(_, name)| *name).collect();
-        words.push(format!("sync_file_range every {every} ({})", parts.join(", ")));
+        words.push(format!("sync_file_range every {} ({})", range.every, parts.join(", ")));
     }
     let flags = [(sync.end_fsync, "fsync at the end"), (sync.o_sync, "O_SYNC"), (sync.o_dsync, "O_DSYNC")];
     words.extend(flags.iter().filter(|(on, _)| *on).map(|(_, name)| (*name).to_owned()));
-    if words.is_empty() { or_none(None) } else { words.join(", ") }
+    joined(words.into_iter())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::quantile::{quantile_interval, samples_needed};
 use crate::unit::Unit;
 
 /// One figure of one outcome.
-pub(crate) struct Figure {
+pub(crate) struct OutcomeFigure {
     pub(crate) name: String,
     pub(crate) unit: Unit,
     pub(crate) aim: Aim,
@@ -30,15 +30,15 @@ pub(crate) fn directions(outcome: &Outcome) -> Vec<Direction> {
 }
 
 /// All figures of an outcome; those of single directions bear its name when there is more than one.
-pub(crate) fn figures(outcome: &Outcome, by_direction: bool) -> Vec<Figure> {
-    let all = Part::all(outcome);
+pub(crate) fn figures(outcome: &Outcome, by_direction: bool) -> Vec<OutcomeFigure> {
+    let all = FlowPart::all(outcome);
     let mut figures = vec![
         figure("", "IOPS", Unit::PerSecond, Aim::Higher, all.iops()),
         figure("", "bandwidth", Unit::BytesPerSecond, Aim::Higher, all.bandwidth()),
     ];
     if by_direction {
         for direction in directions(outcome) {
-            let part = Part::of(outcome, direction);
+            let part = FlowPart::of_direction(outcome, direction);
             let name = direction.name();
             figures.push(figure(name, "IOPS", Unit::PerSecond, Aim::Higher, part.iops()));
             figures.push(figure(name, "bandwidth", Unit::BytesPerSecond, Aim::Higher, part.bandwidth()));
@@ -64,13 +64,13 @@ pub fn followed(outcome: &Outcome) -> [Option<Interval>; 3] {
         .map(|name| all.iter().find(|figure| figure.name == name).map(|figure| figure.value))
 }
 
-fn figure(direction: &str, name: &str, unit: Unit, aim: Aim, value: Interval) -> Figure {
+fn figure(direction: &str, name: &str, unit: Unit, aim: Aim, value: Interval) -> OutcomeFigure {
     let name = if direction.is_empty() { name.to_owned() } else { format!("{direction} {name}") };
-    Figure { name, unit, aim, value }
+    OutcomeFigure { name, unit, aim, value }
 }
 
 /// Mean latency, and those percentiles that the samples support.
-fn latencies(direction: &str, part: &Part) -> Vec<Figure> {
+fn latencies(direction: &str, part: &FlowPart) -> Vec<OutcomeFigure> {
     let lower = |name: &str, value| figure(direction, name, Unit::Nanos, Aim::Lower, value);
     let percentiles = [("p50 latency", 0.5), ("p99 latency", 0.99), ("p99.9 latency", 0.999)];
     let mut figures = vec![lower("mean latency", part.latency_mean())];
@@ -83,7 +83,7 @@ fn latencies(direction: &str, part: &Part) -> Vec<Figure> {
 }
 
 /// One direction of an outcome, or all.
-struct Part<'a> {
+struct FlowPart<'a> {
     outcome: &'a Outcome,
     /// Directions it covers, as indices of the series' arrays.
     lanes: Vec<usize>,
@@ -91,15 +91,15 @@ struct Part<'a> {
     bytes: u64,
 }
 
-impl<'a> Part<'a> {
+impl<'a> FlowPart<'a> {
     fn all(outcome: &'a Outcome) -> Self {
         let lanes = (0..Direction::ALL.len()).collect();
-        Part { outcome, lanes, latency: outcome.latency(), bytes: outcome.bytes().0 }
+        FlowPart { outcome, lanes, latency: outcome.latency(), bytes: outcome.bytes().0 }
     }
 
-    fn of(outcome: &'a Outcome, direction: Direction) -> Self {
+    fn of_direction(outcome: &'a Outcome, direction: Direction) -> Self {
         let Flow { latency, bytes, .. } = outcome.flow(direction);
-        Part { outcome, lanes: vec![direction as usize], latency: latency.clone(), bytes: bytes.0 }
+        FlowPart { outcome, lanes: vec![direction as usize], latency: latency.clone(), bytes: bytes.0 }
     }
 
     fn iops(&self) -> Interval {
@@ -181,7 +181,7 @@ mod tests {
     fn correlated_latencies_widen_the_interval_of_percentiles() {
         let one = outcome(1, 3_000.0);
         let alone = quantile_interval(&one.latency(), 0.5).unwrap();
-        let told = Part::all(&one).latency_quantile(0.5).unwrap();
+        let told = FlowPart::all(&one).latency_quantile(0.5).unwrap();
         assert!(told.relative() > alone.relative() && told.samples <= 30, "{told:?} for {alone:?}");
     }
 }

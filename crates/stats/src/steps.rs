@@ -98,7 +98,7 @@ fn cuts(runs: &[Interval], all: usize) -> Vec<usize> {
         return Vec::new();
     }
     let logs: Vec<f64> = runs.iter().map(|run| run.mean.max(f64::MIN_POSITIVE).ln()).collect();
-    let scatter = Scatter::of(&logs);
+    let scatter = Scatter::of_logs(&logs);
     let count = all as f64;
     let fee =
         FEE * (count.ln() + FEE_BASE + FEE_SHORT / count) * scatter.deviation.powi(2) * scatter.lingering;
@@ -135,7 +135,7 @@ struct Scatter {
 
 impl Scatter {
     /// Estimates scatter from the differences between neighbours, of which a step is only one.
-    fn of(logs: &[f64]) -> Scatter {
+    fn of_logs(logs: &[f64]) -> Scatter {
         let steps = steps(logs);
         let rough = deviation_of_steps(&steps);
         // 0.7809 is the mean distance of a normal distribution whose distances are cut at two deviations, which is known better from
@@ -203,7 +203,7 @@ mod tests {
 
     /// Distribution of runs around their level.
     #[derive(Clone, Copy, Debug)]
-    enum Kind {
+    enum ScatterKind {
         Normal,
         /// Student's t with three degrees of freedom.
         Heavy,
@@ -212,12 +212,19 @@ mod tests {
     }
 
     /// `count` runs that scatter by the share `spread`, from place `at` on at `factor` times the level.
-    fn runs(seed: u64, kind: Kind, count: usize, spread: f64, at: usize, factor: f64) -> Vec<Interval> {
+    fn runs(
+        seed: u64,
+        kind: ScatterKind,
+        count: usize,
+        spread: f64,
+        at: usize,
+        factor: f64,
+    ) -> Vec<Interval> {
         let mut samples = Samples::new(seed);
         let noise: Vec<f64> = match kind {
-            Kind::Normal => samples.series(count, 1.0, spread, 0.0),
-            Kind::Memory(memory) => samples.series(count, 1.0, spread, memory),
-            Kind::Heavy => (0..count).map(|_| 1.0 + spread * heavy(&mut samples)).collect(),
+            ScatterKind::Normal => samples.series(count, 1.0, spread, 0.0),
+            ScatterKind::Memory(memory) => samples.series(count, 1.0, spread, memory),
+            ScatterKind::Heavy => (0..count).map(|_| 1.0 + spread * heavy(&mut samples)).collect(),
         };
         let level = |place: usize| if place < at { 10_000.0 } else { 10_000.0 * factor };
         (0..).zip(noise).map(|(place, noise)| Interval::exact(level(place) * noise.max(0.1))).collect()
@@ -230,7 +237,9 @@ mod tests {
 
     #[test]
     fn fewer_than_one_in_two_hundred_series_without_a_step_show_one() {
-        for kind in [Kind::Normal, Kind::Heavy, Kind::Memory(0.2), Kind::Memory(0.3)] {
+        for kind in
+            [ScatterKind::Normal, ScatterKind::Heavy, ScatterKind::Memory(0.2), ScatterKind::Memory(0.3)]
+        {
             for (count, spread, seeds) in
                 [(10, 0.01, 2_000), (20, 0.03, 2_000), (60, 0.01, 1_000), (400, 0.02, 200)]
             {
@@ -246,7 +255,7 @@ mod tests {
 
     /// Number of seeds 1..=200 whose step of -5 % is found when there are `after` runs of it, within two runs of its
     /// place.
-    fn found(kind: Kind, spread: f64, before: usize, after: usize) -> usize {
+    fn found(kind: ScatterKind, spread: f64, before: usize, after: usize) -> usize {
         let finds = |seed: &u64| {
             let steps = level_steps(&runs(*seed, kind, before + after, spread, before, 0.95));
             steps.iter().any(|step| step.at.abs_diff(before) <= 2 && step.after.mean < step.before.mean)
@@ -256,26 +265,38 @@ mod tests {
 
     #[test]
     fn a_step_of_5_percent_is_found_with_its_fifth_run_where_runs_scatter_by_1_percent() {
-        for kind in [Kind::Normal, Kind::Memory(0.2)] {
+        for kind in [ScatterKind::Normal, ScatterKind::Memory(0.2)] {
             assert!(found(kind, 0.01, 20, 5) >= 190, "{kind:?}: {} of 200", found(kind, 0.01, 20, 5));
         }
-        assert_eq!(found(Kind::Normal, 0.01, 20, 2), 0, "two runs are no level");
-        let four = level_steps(&runs(1, Kind::Normal, 24, 0.0, 20, 0.95));
+        assert_eq!(found(ScatterKind::Normal, 0.01, 20, 2), 0, "two runs are no level");
+        let four = level_steps(&runs(1, ScatterKind::Normal, 24, 0.0, 20, 0.95));
         assert_eq!(four, [], "four runs are no level, and borrow none of the one before");
     }
 
     #[test]
     fn it_takes_20_runs_at_2_percent_and_many_more_at_3() {
-        assert!(found(Kind::Normal, 0.02, 50, 20) >= 180, "{} of 200", found(Kind::Normal, 0.02, 50, 20));
-        assert!(found(Kind::Normal, 0.03, 200, 60) >= 180, "{} of 200", found(Kind::Normal, 0.03, 200, 60));
-        assert!(found(Kind::Normal, 0.03, 20, 5) <= 20, "{} of 200", found(Kind::Normal, 0.03, 20, 5));
+        assert!(
+            found(ScatterKind::Normal, 0.02, 50, 20) >= 180,
+            "{} of 200",
+            found(ScatterKind::Normal, 0.02, 50, 20)
+        );
+        assert!(
+            found(ScatterKind::Normal, 0.03, 200, 60) >= 180,
+            "{} of 200",
+            found(ScatterKind::Normal, 0.03, 200, 60)
+        );
+        assert!(
+            found(ScatterKind::Normal, 0.03, 20, 5) <= 20,
+            "{} of 200",
+            found(ScatterKind::Normal, 0.03, 20, 5)
+        );
     }
 
     #[test]
     fn each_step_of_a_long_series_has_its_place_and_its_levels() {
-        let (first, mut series) = (runs(1, Kind::Normal, 1_500, 0.01, 1_000, 0.9), Vec::new());
+        let (first, mut series) = (runs(1, ScatterKind::Normal, 1_500, 0.01, 1_000, 0.9), Vec::new());
         series.extend(first);
-        series.extend(runs(2, Kind::Normal, 400, 0.01, 0, 0.9 * 1.05));
+        series.extend(runs(2, ScatterKind::Normal, 400, 0.01, 0, 0.9 * 1.05));
         let steps = level_steps(&series);
         let places: Vec<usize> = steps.iter().map(|step| step.at).collect();
         assert!(matches!(places[..], [999..=1_001, 1_498..=1_502]), "{places:?}");
@@ -287,7 +308,7 @@ mod tests {
 
     #[test]
     fn bad_nights_and_what_is_too_small_are_no_steps() {
-        let mut series = runs(3, Kind::Normal, 60, 0.005, 0, 1.0);
+        let mut series = runs(3, ScatterKind::Normal, 60, 0.005, 0, 1.0);
         for at in [10, 11, 30, 59] {
             series[at].mean *= 0.3;
         }
@@ -306,7 +327,7 @@ mod tests {
     #[test]
     fn runs_that_know_their_rate_less_than_is_usual_count_less() {
         let told = |of_first: f64, of_last: f64| {
-            let mut series = runs(4, Kind::Normal, 40, 0.01, 34, 0.95);
+            let mut series = runs(4, ScatterKind::Normal, 40, 0.01, 34, 0.95);
             for (at, run) in series.iter_mut().enumerate() {
                 let half = run.mean * if at < 34 { of_first } else { of_last };
                 *run = Interval { low: run.mean - half, high: run.mean + half, samples: 10, ..*run };

@@ -128,7 +128,7 @@ pub enum Ability {
 
 impl Description {
     /// Description of a target of which only the clock is known: in its own time it repeats, and it can do all.
-    pub fn of(clock: RunClock) -> Description {
+    pub fn of_clock(clock: RunClock) -> Description {
         let repeats = clock == RunClock::Virtual;
         Description {
             name: None,
@@ -246,7 +246,7 @@ mod tests {
     use iostack_model::Recorded;
 
     fn described(cannot: &[(Ability, &'static str)]) -> Description {
-        Description { cannot: cannot.to_vec(), ..Description::of(RunClock::Wall) }
+        Description { cannot: cannot.to_vec(), ..Description::of_clock(RunClock::Wall) }
     }
 
     #[test]

@@ -21,6 +21,8 @@ mod buffer;
 mod fio;
 pub mod gather;
 pub mod load;
+#[cfg(test)]
+mod meanings;
 mod op;
 mod options;
 mod pacer;

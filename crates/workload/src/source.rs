@@ -34,7 +34,7 @@ impl Limits {
 
     /// Those of a job, as fio means them: `io_limit` replaces the size and may go over the region several times;
     /// `time_based` ignores both, as long as there is a runtime that ends it.
-    pub fn of(job: &Job) -> Limits {
+    pub fn of_job(job: &Job) -> Limits {
         let loops = u64::from(job.loops.max(1));
         let endless = job.time_based && job.runtime.is_some();
         let bytes = match job.io_limit {
@@ -260,7 +260,7 @@ mod tests {
 
     fn source(job: &Job, blocks: u64) -> Source {
         let plan = Plan::new(job, Region::new(0, blocks * 4096), 1, 0).expect("fits");
-        Source::new(plan, Limits::of(job))
+        Source::new(plan, Limits::of_job(job))
     }
 
     fn drain(source: &mut Source) -> u64 {
@@ -306,7 +306,7 @@ mod tests {
         for taken in [1, 300, 999] {
             let job = Job { mix: Mix::reads(50), ..Job::default() };
             let plan = Plan::new(&job, Region::new(0, 1000 * 4096), 1, 0).expect("fits");
-            let mut source = Source::new(plan.clone(), Limits::of(&job));
+            let mut source = Source::new(plan.clone(), Limits::of_job(&job));
             source.begin();
             let writes = (0..taken).filter_map(|_| source.take()).filter(|op| op.direction == WRITE);
             let offsets: Vec<u64> = writes.map(|op| op.offset).collect();

@@ -22,11 +22,11 @@ use toml::de::{DeTable, DeValue};
 use crate::options::{OptionError, choose_engine, native, suggest};
 use crate::{JobFile, JobFileError, Problem};
 
-type Entry = (String, String, u32);
+type TomlEntry = (String, String, u32);
 
 /// The jobs of a TOML job file; `path` names it in errors.
 pub fn parse_toml(text: &str, path: &Path) -> Result<JobFile, JobFileError> {
-    let mut parser = Parser { text, path, problems: Vec::new() };
+    let mut parser = TomlParser { text, path, problems: Vec::new() };
     let mut jobs = Vec::new();
     match DeTable::parse(text) {
         Ok(table) => jobs = parser.file(table.get_ref()),
@@ -46,13 +46,13 @@ pub fn parse_toml(text: &str, path: &Path) -> Result<JobFile, JobFileError> {
     Err(JobFileError { problems: parser.problems })
 }
 
-struct Parser<'a> {
+struct TomlParser<'a> {
     text: &'a str,
     path: &'a Path,
     problems: Vec<Problem>,
 }
 
-impl Parser<'_> {
+impl TomlParser<'_> {
     fn line(&self, byte: usize) -> u32 {
         self.text.bytes().take(byte).filter(|&b| b == b'\n').count() as u32 + 1
     }
@@ -90,21 +90,21 @@ impl Parser<'_> {
         tables.into_iter().enumerate().map(|(index, (_, own))| self.job(index, &defaults, &own)).collect()
     }
 
-    fn job(&mut self, index: usize, defaults: &[Entry], own: &[Entry]) -> Job {
+    fn job(&mut self, index: usize, defaults: &[TomlEntry], own: &[TomlEntry]) -> Job {
         let name = format!("job{}", index + 1);
         let mut job = Job { name, report_group: index as u32, ..Job::default() };
         // As in fio files: jobs that say nothing else must not use the same blocks in step with each other.
         job.seed = job.seed.wrapping_add(index as u64);
-        let overridden = |entry: &&Entry| own.iter().all(|(name, ..)| *name != entry.0);
-        let all: Vec<Entry> = defaults.iter().filter(overridden).chain(own).cloned().collect();
+        let overridden = |entry: &&TomlEntry| own.iter().all(|(name, ..)| *name != entry.0);
+        let all: Vec<TomlEntry> = defaults.iter().filter(overridden).chain(own).cloned().collect();
         self.apply(&mut job, &all);
         choose_engine(&mut job);
         job
     }
 
     /// Applies the entries in the order of the option table, and keeps them in the order they were typed.
-    fn apply(&mut self, job: &mut Job, entries: &[Entry]) {
-        let mut ordered: Vec<&Entry> = entries.iter().collect();
+    fn apply(&mut self, job: &mut Job, entries: &[TomlEntry]) {
+        let mut ordered: Vec<&TomlEntry> = entries.iter().collect();
         ordered.sort_by_key(|(name, ..)| native::names().position(|known| known == name));
         for (name, value, line) in ordered {
             let done = match native::find(name) {
@@ -124,7 +124,7 @@ impl Parser<'_> {
     }
 
     /// Keys and values as text, with their lines, in the order they were typed.
-    fn entries(&mut self, table: &DeTable) -> Vec<Entry> {
+    fn entries(&mut self, table: &DeTable) -> Vec<TomlEntry> {
         let mut entries = Vec::new();
         for (key, value) in table {
             let line = self.line(key.span().start);

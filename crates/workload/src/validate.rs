@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn verification_needs_something_to_verify() {
-        let verify = |mode| Some(Verify::of(mode));
+        let verify = |mode| Some(Verify::of_mode(mode));
         assert!(refusal(|job| job.verify = verify(VerifyMode::WriteThenRead)).contains("does not write"));
         let mixed = |job: &mut Job| (job.mix, job.verify) = (Mix::reads(50), verify(VerifyMode::ReadOnly));
         assert!(refusal(mixed).contains("only reads"));
@@ -323,7 +323,7 @@ mod tests {
         let twice = |job: &mut Job| {
             let trims = Some(Trims { percent: 1, writes: 1, blocks: 1, read_zeroes: true });
             (job.mix, job.access, job.loops) = (Mix::WRITE, Access::Sequential, 1);
-            job.verify = Some(Verify { trims, ..Verify::of(VerifyMode::WriteThenRead) });
+            job.verify = Some(Verify { trims, ..Verify::of_mode(VerifyMode::WriteThenRead) });
             assert!(job.writes_each_place_once());
             job.loops = 2;
         };

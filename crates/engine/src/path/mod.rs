@@ -79,7 +79,7 @@ impl PathTarget {
     /// What has this name, or what the jobs name.
     pub fn open(name: Option<TargetName>, options: &PathOptions) -> PathTarget {
         PathTarget {
-            description: Description { name, ..Description::of(RunClock::Wall) },
+            description: Description { name, ..Description::of_clock(RunClock::Wall) },
             options: options.clone(),
             ladder: OnceCell::new(),
         }

@@ -27,7 +27,7 @@ pub(crate) struct Loaded {
 /// Reads the trace of `job`, if it has one; `named` when a target is given for all jobs.
 pub(crate) fn load(job: &Job, named: bool) -> anyhow::Result<Option<Loaded>> {
     let Some(recorded) = &job.recorded else { return Ok(None) };
-    let opened = Opened::of(job, recorded, fifo)?;
+    let opened = Opened::open(job, recorded, fifo)?;
     let mut job = opened.told(job.clone());
     if opened.speed().is_some() {
         let depth = job.depth();
@@ -58,7 +58,7 @@ pub(crate) fn fit(work: &mut Work, loaded: &Loaded) -> anyhow::Result<()> {
         let sizes = files.clone().map(|held| iostack_host::target_size(held));
         let whole = sizes.collect::<Result<Vec<_>, _>>()?.into_iter().min().unwrap_or_default();
         let capacity = job.size.map_or(whole, |size| size.of(whole).min(whole));
-        let opened = Opened::of(job, recorded, fifo)?;
+        let opened = Opened::open(job, recorded, fifo)?;
         recording = Arc::new(opened.recording(&mut opened.read(capacity)?)?);
     }
     let alignment = recording.alignment();

@@ -58,7 +58,7 @@ fn a_rate_that_is_not_kept_ends_the_job_as_a_failure() {
 fn a_pattern_is_verified_and_another_byte_is_named() {
     let folder = folder!("pattern");
     let path = random(&folder, "data", MIB);
-    let verify = |mode| Some(Verify { pattern: true, ..Verify::of(mode) });
+    let verify = |mode| Some(Verify { pattern: true, ..Verify::of_mode(mode) });
     let data = Data::Pattern(vec![0xde, 0xad, 0xbe, 0xef]);
     let write = Job { mix: Mix::WRITE, access: Access::Sequential, data: data.clone(), ..Job::default() };
     let outcome =

@@ -18,7 +18,7 @@ fn every_buffer_gets_its_own_block_in_every_engine() {
         // Headers name their offset, so a block in another's buffer is a mismatch.
         let write = Job { mix: Mix::WRITE, access: Access::Sequential, ..Job::default() };
         let write =
-            Job { engine, queue_depth: 32, verify: Some(Verify::of(VerifyMode::WriteThenRead)), ..write };
+            Job { engine, queue_depth: 32, verify: Some(Verify::of_mode(VerifyMode::WriteThenRead)), ..write };
         let Some(outcome) = come("every_buffer", run(&write, &path)) else { continue };
         assert_eq!((outcome.write.latency.count, outcome.verified), (1024, 1024), "{engine:?}");
         assert_eq!(outcome.failures, [], "{engine:?}");
@@ -26,7 +26,7 @@ fn every_buffer_gets_its_own_block_in_every_engine() {
         // And by another job, that knows nothing of the first, in another block size.
         let read =
             Job { engine, queue_depth: 32, block_sizes: BlockSizes::all(Bytes::kib(16)), ..Job::default() };
-        let read = Job { verify: Some(Verify::of(VerifyMode::ReadOnly)), ..read };
+        let read = Job { verify: Some(Verify::of_mode(VerifyMode::ReadOnly)), ..read };
         let outcome = run(&read, &path).expect("a plain file");
         assert_eq!((outcome.verified, outcome.failures.len()), (256, 0), "{engine:?} {:?}", outcome.failures);
     }
@@ -39,7 +39,7 @@ fn what_was_written_is_read_back_between_the_writes_and_the_rest_at_the_end() {
     for engine in engines() {
         for (writes, reads, between) in [(100, 100, 200), (100, 40, 160), (1, 1, 256), (300, 1, 0)] {
             let backlog = Some(Backlog { writes, reads });
-            let verify = Some(Verify { backlog, ..Verify::of(VerifyMode::WriteThenRead) });
+            let verify = Some(Verify { backlog, ..Verify::of_mode(VerifyMode::WriteThenRead) });
             let job = Job { mix: Mix::WRITE, engine, queue_depth: 16, verify, ..Job::default() };
             let Some(outcome) = come("backlog", run(&job, &path)) else { continue };
             assert_eq!(outcome.failures, [], "{engine:?} {writes} {reads}");
@@ -58,7 +58,7 @@ fn what_is_trimmed_between_the_writes_reads_as_zeroes_and_all_else_as_written() 
         for (backlog, read_zeroes) in [(None, true), (None, false), (Some(50), true)] {
             let backlog = backlog.map(|writes| Backlog { writes, reads: writes / 2 });
             let trims = Some(Trims { percent: 30, writes: 16, blocks: 16, read_zeroes });
-            let verify = Some(Verify { backlog, trims, ..Verify::of(VerifyMode::WriteThenRead) });
+            let verify = Some(Verify { backlog, trims, ..Verify::of_mode(VerifyMode::WriteThenRead) });
             let access = Access::Random { order: Order::Permutation, distribution: Distribution::Uniform };
             let job = Job { mix: Mix::WRITE, access, engine, queue_depth: 8, verify, ..Job::default() };
             assert!(job.writes_each_place_once());
@@ -80,7 +80,7 @@ fn threads_that_write_the_same_places_are_not_read_back_along_the_way() {
     let folder = folder!("backlog-threads");
     let path = random(&folder, "data", MIB);
     let backlog = Some(Backlog { writes: 8, reads: 8 });
-    let verify = Some(Verify { backlog, ..Verify::of(VerifyMode::WriteThenRead) });
+    let verify = Some(Verify { backlog, ..Verify::of_mode(VerifyMode::WriteThenRead) });
     let job = Job { mix: Mix::WRITE, threads: 2, verify, ..Job::default() };
     let refused = run(&job, &path).expect_err("one would read what the other writes").to_string();
     assert!(refused.contains("in threads that write the same places"), "{refused}");
@@ -97,7 +97,7 @@ fn random_overwrites_verify() {
         // Each thread has its half: of two writes of the same block at once nobody promises that one is there whole.
         let job = Job {
             mix: Mix::WRITE,
-            verify: Some(Verify::of(VerifyMode::WriteThenRead)),
+            verify: Some(Verify::of_mode(VerifyMode::WriteThenRead)),
             threads: 2,
             offset_increment: Bytes::kib(512),
             size: Some(Amount::Bytes(Bytes::kib(512))),
@@ -119,14 +119,14 @@ fn a_corrupted_block_is_found_by_its_offset() {
     let folder = folder!("corrupted");
     let path = random(&folder, "data", MIB);
     let write = Job { mix: Mix::WRITE, access: Access::Sequential, ..Job::default() };
-    let write = Job { verify: Some(Verify::of(VerifyMode::WriteOnly)), ..write };
+    let write = Job { verify: Some(Verify::of_mode(VerifyMode::WriteOnly)), ..write };
     assert_eq!(run(&write, &path).expect("a plain file").verified, 0);
     let file = OpenOptions::new().write(true).open(&path).expect("ours");
     file.write_all_at(b"x", 40 * 4096 + 700).expect("ours");
     file.sync_all().expect("ours");
     for engine in engines() {
         let read = Job { engine, queue_depth: 4, access: Access::Sequential, ..Job::default() };
-        let read = Job { verify: Some(Verify::of(VerifyMode::ReadOnly)), ..read };
+        let read = Job { verify: Some(Verify::of_mode(VerifyMode::ReadOnly)), ..read };
         let Some(outcome) = come("a_corrupted_block", run(&read, &path)) else { continue };
         assert_eq!(outcome.verified, 255, "{engine:?}");
         let [failure] = outcome.failures.as_slice() else { panic!("{:?}", outcome.failures) };

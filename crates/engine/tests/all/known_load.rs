@@ -152,7 +152,7 @@ fn the_series_covers_the_time_and_holds_every_io() {
         for (cells, slice) in heat.columns.iter().zip(&outcome.series) {
             assert_eq!(cells.iter().map(|(_, count)| count).sum::<u64>(), slice.ios[0]);
         }
-        let mut whole = Heat::of(Nanos::secs(1));
+        let mut whole = Heat::of_slices(Nanos::secs(1));
         whole.add(Nanos(0), &outcome.read.latency);
         assert_eq!(heat.joined(5).columns, whole.columns, "cells are the histogram's buckets");
     }

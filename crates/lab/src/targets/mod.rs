@@ -69,7 +69,7 @@ impl LabTarget {
         // Otherwise whose clock it is shows when it boots, and is said by a doubt of each outcome.
         let clock = if request.is_simulated() { RunClock::Virtual } else { RunClock::Wall };
         let cannot = vec![NO_TRACES, NO_STATUS];
-        let description = Description { name, cannot, ..Description::of(clock) };
+        let description = Description { name, cannot, ..Description::of_clock(clock) };
         let typed = flags.typed().into_iter().chain([("--set", set.to_vec())]);
         let words = typed.flat_map(|(flag, values)| values.into_iter().map(move |value| (flag, value)));
         Ok(LabTarget { description, request, words: words.collect() })

@@ -233,7 +233,7 @@ pub struct ReproLine {
 }
 
 /// Verdict on a claim against what came of it.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproVerdict {
     /// Id of the claim.
     pub claim: String,
@@ -438,20 +438,8 @@ mod tests {
     use super::*;
 
     fn verdict(field: &str, reading: &str, holds: Option<bool>, basis: ReproBasis) -> ReproVerdict {
-        ReproVerdict {
-            claim: "p.c".into(),
-            field: field.into(),
-            reading: reading.into(),
-            says: String::new(),
-            test: String::new(),
-            claimed: String::new(),
-            ours: String::new(),
-            difference: None,
-            holds,
-            fitted: Vec::new(),
-            basis,
-            why: String::new(),
-        }
+        let (field, reading) = (field.into(), reading.into());
+        ReproVerdict { claim: "p.c".into(), field, reading, holds, basis, ..ReproVerdict::default() }
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub struct WhatIfFigures {
 
 impl WhatIfFigures {
     /// Those of an outcome.
-    pub fn of(outcome: &Outcome) -> WhatIfFigures {
+    pub fn of_outcome(outcome: &Outcome) -> WhatIfFigures {
         let latency = outcome.latency();
         let inside = outcome.inside.as_ref();
         let host = inside.and_then(|inside| inside.host.as_ref());

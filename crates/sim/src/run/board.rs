@@ -101,7 +101,7 @@ impl Board {
             sync: Recorder::new(),
             open: Box::default(),
             closed: Vec::new(),
-            heat: Heat::of(first),
+            heat: Heat::of_slices(first),
             gauges: Vec::new(),
             recent: watched.then(Box::default),
             in_flight: 0,

@@ -104,7 +104,7 @@ impl<'a> Group<'a> {
 
     /// A job of these begins.
     pub(super) fn starts(&mut self, job: &Job, now: Time) {
-        let Span { border, until, .. } = Span::of(job, now, |ns| ns);
+        let Span { border, until, .. } = Span::of_job(job, now, |ns| ns);
         self.to_start -= 1;
         if job.latency_goal.is_none_or(|goal| goal.goes_on) {
             self.origin = self.origin.min(border);

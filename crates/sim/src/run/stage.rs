@@ -87,7 +87,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         let mut stage = Stage {
             workers: Vec::new(),
             groups: Vec::new(),
-            before: Before::of(jobs.iter().copied()),
+            before: Before::of_jobs(jobs.iter().copied()),
             finished: vec![0; jobs.len()],
             running: 0,
             begun: false,

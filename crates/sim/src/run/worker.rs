@@ -86,9 +86,9 @@ impl<'a> Worker<'a> {
         let region: Region = iostack_workload::region(job, shape.capacity, 1, thread)?;
         let plan = Plan::new(job, region, 1, thread)?;
         let block = job.block_sizes.largest().0.max(1);
-        let planned = Limits::of(job).bytes_of(plan.pass_bytes(), block);
+        let planned = Limits::of_job(job).bytes_of(plan.pass_bytes(), block);
         let repeat = reads_back(job).then(|| plan.clone());
-        let (source, pacer) = (Source::new(plan, Limits::of(job)), Pacer::new(job, thread, |ns| ns));
+        let (source, pacer) = (Source::new(plan, Limits::of_job(job)), Pacer::new(job, thread, |ns| ns));
         let load = Load::new(job, source, pacer, |ns| ns);
         let depth = load.depth;
         Ok(Worker {
@@ -110,7 +110,7 @@ impl<'a> Worker<'a> {
             span: Span::in_stage(job),
             measuring: false,
             lateness: Trend::default(),
-            proving: Proving::of(job),
+            proving: Proving::of_job(job),
             watchdog: Watchdog::new(job, |ns| ns),
             failures: 0,
             alarm: Time::MAX,
@@ -132,7 +132,7 @@ impl<'a> Worker<'a> {
 
     /// It need not wait for other jobs, any more or at all.
     pub(super) fn may_begin(&mut self, now: Time) {
-        self.span = Span::of(self.job, now, |ns| ns);
+        self.span = Span::of_job(self.job, now, |ns| ns);
         self.load.until = self.span.until;
     }
 

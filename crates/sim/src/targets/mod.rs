@@ -67,7 +67,7 @@ impl SimulatedTarget {
             cannot,
             title: sheet.title.clone(),
             numbers: numbers(&sheet),
-            ..Description::of(RunClock::Virtual)
+            ..Description::of_clock(RunClock::Virtual)
         };
         Ok(SimulatedTarget { description, sheet, options, spans: RefCell::default() })
     }
@@ -138,7 +138,7 @@ impl Target for SimulatedTarget {
 /// Runs the trace of the job.
 fn replay(sheet: &Sheet, job: &Job, options: &RunOptions<'_>, fifo: OpenFifo) -> anyhow::Result<Ran> {
     let recorded = job.recorded.clone().unwrap_or_default();
-    let opened = Opened::of(job, &recorded, fifo)?;
+    let opened = Opened::open(job, &recorded, fifo)?;
     let mut trace = opened.read(shape(sheet, options.seed)?.0)?;
     let how = Replay { job: opened.told(job.clone()), speed: opened.speed() };
     let mut ran = run::replay(sheet, &mut kept(&mut trace, &recorded), &how, options)?;

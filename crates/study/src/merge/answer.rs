@@ -49,7 +49,7 @@ pub fn answer(asked: &MergeQuestion<'_>, talk: &dyn Audience) -> anyhow::Result<
     let started = started_unix_ms(&*session);
     let times = if session.about().place.clock == RunClock::Virtual { SHORTER } else { 1 };
     let plan = MergePlan::with_effort(asked.effort).shorter(times);
-    let stamped = Verify::of(VerifyMode::WriteOnly);
+    let stamped = Verify::of_mode(VerifyMode::WriteOnly);
     let scratch = fill::fill(&mut *session, plan::fill_limit(effort), Some(stamped), talk)?;
     let (place, name) = (&session.about().place, &session.about().name);
     let request = place.logical_block.0.max(4096);

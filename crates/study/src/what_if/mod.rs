@@ -97,7 +97,7 @@ fn step(link: Link, given: Option<Given>) -> WhatIfStep {
         name: link.name,
         changes: link.changes,
         command,
-        figures: outcome.as_ref().map(WhatIfFigures::of),
+        figures: outcome.as_ref().map(WhatIfFigures::of_outcome),
         outcome,
         error,
     }

@@ -12,9 +12,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::lexer::{Place, Section, Typed};
+use super::lexer::{FilePlace, Section, TypedOption};
 use super::own::{FioAsked, FioInstead, OWN, REFUSED, Takes};
-use super::{JobFile, JobFileError, ParseContext, Parser, Problem, lexer, others, table};
+use super::{FioParser, JobFile, JobFileError, ParseContext, Problem, lexer, others, table};
 use crate::options::option::suggest;
 use crate::options::value::{ValueError, bad, refused};
 
@@ -33,14 +33,14 @@ pub fn parse_fio_command(
     context: &ParseContext,
     read: &dyn Fn(&Path) -> io::Result<String>,
 ) -> Result<FioCommand, JobFileError> {
-    let mut line = Line::default();
+    let mut line = CommandLine::default();
     line.words(words);
-    let Line { sections, asked, problems } = line;
+    let CommandLine { sections, asked, problems } = line;
     if matches!(&asked.instead, Some(instead) if !matches!(instead, FioInstead::Parse | FioInstead::Show)) {
         return Ok(FioCommand { file: JobFile::default(), asked });
     }
-    let mut parser = Parser::new(context, problems);
-    let mut global: Vec<Typed> = Vec::new();
+    let mut parser = FioParser::new(context, problems);
+    let mut global: Vec<TypedOption> = Vec::new();
     let mut drafts = parser.sections(sections, &mut global);
     for (number, path) in asked.files.iter().enumerate() {
         let text = match read(path) {
@@ -72,17 +72,17 @@ const COMMAND_LINE: &str = "command line";
 
 /// A command line that is being read.
 #[derive(Default)]
-struct Line {
+struct CommandLine {
     sections: Vec<Section>,
     asked: FioAsked,
     problems: Vec<Problem>,
 }
 
-fn place() -> Place {
-    Place { path: PathBuf::from(COMMAND_LINE), line: 0 }
+fn place() -> FilePlace {
+    FilePlace { path: PathBuf::from(COMMAND_LINE), line: 0 }
 }
 
-impl Line {
+impl CommandLine {
     fn words(&mut self, words: &[String]) {
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -135,7 +135,7 @@ impl Line {
             _ => {}
         }
         let last = self.sections.last_mut().expect("there is one now");
-        last.options.push(Typed { name: name.to_owned(), value, place: place() });
+        last.options.push(TypedOption { name: name.to_owned(), value, place: place() });
     }
 }
 

@@ -205,7 +205,7 @@ impl Draft {
         if pattern && !matches!(self.job.data, Data::Pattern(_)) {
             return bad("verify=pattern needs verify_pattern, like verify_pattern=0xdeadbeef");
         }
-        let kept = before.unwrap_or(Verify::of(mode));
+        let kept = before.unwrap_or(Verify::of_mode(mode));
         let backlog = self.backlog(kept.backlog).filter(|_| mode == VerifyMode::WriteThenRead);
         let trims = self.trims(kept.trims).filter(|_| mode == VerifyMode::WriteThenRead);
         self.job.verify = Some(Verify { mode, fatal, pattern, backlog, trims });

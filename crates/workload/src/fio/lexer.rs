@@ -11,26 +11,26 @@ use super::{ParseContext, Problem};
 #[derive(Clone, Debug)]
 pub(super) struct Section {
     pub(super) name: String,
-    pub(super) place: Place,
-    pub(super) options: Vec<Typed>,
+    pub(super) place: FilePlace,
+    pub(super) options: Vec<TypedOption>,
 }
 
 /// One option as it was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Typed {
+pub(super) struct TypedOption {
     pub(super) name: String,
     /// `None` when there was no `=`.
     pub(super) value: Option<String>,
-    pub(super) place: Place,
+    pub(super) place: FilePlace,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct FilePlace {
     pub(super) path: PathBuf,
     pub(super) line: u32,
 }
 
-impl Place {
+impl FilePlace {
     pub(super) fn problem(&self, what: impl Into<String>) -> Problem {
         Problem { path: self.path.clone(), line: self.line, what: what.into() }
     }
@@ -61,7 +61,7 @@ pub(super) fn sections(text: &str, path: &Path, context: &ParseContext) -> (Vec<
 impl Lexer<'_> {
     fn file(&mut self, text: &str, path: &Path, depth: u32) {
         for (index, line) in text.lines().enumerate() {
-            let place = Place { path: path.to_owned(), line: index as u32 + 1 };
+            let place = FilePlace { path: path.to_owned(), line: index as u32 + 1 };
             self.lines += 1;
             if self.lines > MOST_LINES {
                 self.problems.push(place.problem(format!("more than {MOST_LINES} lines with includes")));
@@ -85,7 +85,7 @@ impl Lexer<'_> {
         }
     }
 
-    fn section(&mut self, rest: &str, place: Place, depth: u32) {
+    fn section(&mut self, rest: &str, place: FilePlace, depth: u32) {
         if depth > 0 {
             self.problems.push(place.problem("an included file may not contain [sections]"));
             return;
@@ -101,7 +101,7 @@ impl Lexer<'_> {
         }
     }
 
-    fn include(&mut self, file: &str, place: &Place, depth: u32) {
+    fn include(&mut self, file: &str, place: &FilePlace, depth: u32) {
         if depth == INCLUDE_DEPTH {
             self.problems
                 .push(place.problem(format!("more than {INCLUDE_DEPTH} includes inside each other")));
@@ -120,13 +120,13 @@ impl Lexer<'_> {
         }
     }
 
-    fn option(&mut self, line: &str, place: Place) {
+    fn option(&mut self, line: &str, place: FilePlace) {
         let (name, value) = match line.split_once('=') {
             Some((name, value)) => (name.trim(), Some(value.trim().to_owned())),
             None => (line, None),
         };
         if let Some(section) = self.sections.last_mut() {
-            section.options.push(Typed { name: name.to_owned(), value, place });
+            section.options.push(TypedOption { name: name.to_owned(), value, place });
         } else {
             let what = format!("`{line}` stands before the first section; put [global] or [a name] above it");
             self.problems.push(place.problem(what));

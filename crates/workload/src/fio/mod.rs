@@ -15,8 +15,6 @@
 //! Start reading at [`parse_fio`].
 
 mod command;
-#[cfg(test)]
-mod data_tests;
 mod draft;
 mod engines;
 mod expand;
@@ -40,7 +38,7 @@ use crate::options::option::{Dialect, OptionDoc, OptionError, Status, suggest};
 use crate::options::value::{Set, ValueError, bad, refused};
 pub use command::{FioCommand, parse_fio_command};
 use draft::Draft;
-use lexer::{Section, Typed};
+use lexer::{Section, TypedOption};
 pub use own::{FioAsked, FioFormat, FioInstead, fio_command_options, fio_refused_switches};
 
 /// World that parsing needs, so that it does not touch it.
@@ -130,13 +128,13 @@ pub fn fio_text(bytes: &[u8]) -> String {
 /// The jobs of a fio job file. `path` names it in errors and is where relative includes start.
 pub fn parse_fio(text: &str, path: &Path, context: &ParseContext) -> Result<JobFile, JobFileError> {
     let (sections, problems) = lexer::sections(text, path, context);
-    let mut parser = Parser::new(context, problems);
+    let mut parser = FioParser::new(context, problems);
     let drafts = parser.sections(sections, &mut Vec::new());
     let what = "no job in it; add a section like [job1]".to_owned();
     parser.file(drafts, Problem { path: path.to_owned(), line: 0, what })
 }
 
-struct Parser<'a> {
+struct FioParser<'a> {
     context: &'a ParseContext<'a>,
     problems: Vec<Problem>,
     skipped: Vec<Skipped>,
@@ -145,16 +143,16 @@ struct Parser<'a> {
 /// A section's draft and where it stands.
 struct Drafted {
     draft: Draft,
-    place: lexer::Place,
+    place: lexer::FilePlace,
 }
 
-impl<'a> Parser<'a> {
-    fn new(context: &'a ParseContext<'a>, problems: Vec<Problem>) -> Parser<'a> {
-        Parser { context, problems, skipped: Vec::new() }
+impl<'a> FioParser<'a> {
+    fn new(context: &'a ParseContext<'a>, problems: Vec<Problem>) -> FioParser<'a> {
+        FioParser { context, problems, skipped: Vec::new() }
     }
 
     /// The drafts of all jobs. A global section holds for the sections behind it: `global` grows.
-    fn sections(&mut self, sections: Vec<Section>, global: &mut Vec<Typed>) -> Vec<Drafted> {
+    fn sections(&mut self, sections: Vec<Section>, global: &mut Vec<TypedOption>) -> Vec<Drafted> {
         let mut drafts = Vec::new();
         let mut holds_for_nobody = false;
         for mut section in sections {
@@ -210,7 +208,7 @@ impl<'a> Parser<'a> {
         });
     }
 
-    fn section(&mut self, global: &[Typed], section: &Section) -> Drafted {
+    fn section(&mut self, global: &[TypedOption], section: &Section) -> Drafted {
         let mut draft = Draft::fio_default();
         draft.job.name.clone_from(&section.name);
         self.apply(&mut draft, global, &section.options);
@@ -223,8 +221,8 @@ impl<'a> Parser<'a> {
     }
 
     /// Options that others refine come first, whatever was typed first; the job keeps them as typed.
-    fn apply(&mut self, draft: &mut Draft, global: &[Typed], own: &[Typed]) {
-        let all: Vec<&Typed> = global.iter().chain(own).collect();
+    fn apply(&mut self, draft: &mut Draft, global: &[TypedOption], own: &[TypedOption]) {
+        let all: Vec<&TypedOption> = global.iter().chain(own).collect();
         // Units hold for the whole section, wherever they are set.
         for typed in all.iter().filter(|typed| typed.name == "kb_base") {
             draft.kb_base = if typed.value.as_deref() == Some("1000") { 1000 } else { 1024 };
@@ -244,7 +242,7 @@ impl<'a> Parser<'a> {
     }
 
     /// True when it was done.
-    fn apply_one(&mut self, draft: &mut Draft, typed: &Typed) -> bool {
+    fn apply_one(&mut self, draft: &mut Draft, typed: &TypedOption) -> bool {
         let Err(error) = set(draft, &typed.name, typed.value.as_deref()) else { return true };
         if !(self.context.lenient && error.may_be_skipped()) {
             self.problems.push(typed.place.problem(error.to_string()));

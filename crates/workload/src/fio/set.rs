@@ -190,9 +190,9 @@ pub(super) fn by_direction<T: Clone>(
     Ok(values)
 }
 
-type Shares = Vec<(Bytes, u8)>;
+type SizeShares = Vec<(Bytes, u8)>;
 
-fn set_sizes(draft: &mut Draft, text: &str, read: impl Fn(&str) -> Result<Shares, ValueError>) -> Set {
+fn set_sizes(draft: &mut Draft, text: &str, read: impl Fn(&str) -> Result<SizeShares, ValueError>) -> Set {
     let [reads, writes, trims] = by_direction(text, read)?;
     let BlockSizes { read, write, trim } = &mut draft.job.block_sizes;
     for (sizes, typed) in [(read, reads), (write, writes), (trim, trims)] {

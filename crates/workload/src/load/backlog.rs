@@ -56,7 +56,7 @@ pub(super) struct Waiting {
 
 impl Waiting {
     /// The backlog of a job that verifies along the way; `None` for others.
-    pub(super) fn of(verify: &Verify, seed: u64) -> Option<Waiting> {
+    pub(super) fn of_verify(verify: &Verify, seed: u64) -> Option<Waiting> {
         let Verify { backlog, trims, .. } = *verify;
         (backlog.is_some() || trims.is_some()).then(|| Waiting {
             backlog,
@@ -186,8 +186,8 @@ mod tests {
             blocks,
             read_zeroes,
         });
-        let verify = Verify { backlog, trims, ..Verify::of(VerifyMode::WriteThenRead) };
-        Waiting::of(&verify, 1).expect("something is asked")
+        let verify = Verify { backlog, trims, ..Verify::of_mode(VerifyMode::WriteThenRead) };
+        Waiting::of_verify(&verify, 1).expect("something is asked")
     }
 
     /// The order of `blocks` writes, their reads, of trimmed ones in brackets, and trims, with a minus, each done before the

@@ -13,7 +13,7 @@ pub struct Before {
 
 impl Before {
     /// Those of a stage; one waits for all before it that have the name.
-    pub fn of<'a>(jobs: impl Iterator<Item = &'a Job>) -> Before {
+    pub fn of_jobs<'a>(jobs: impl Iterator<Item = &'a Job>) -> Before {
         let jobs: Vec<&Job> = jobs.collect();
         let waits_for = |number: usize| {
             let is_named = |other: &usize| jobs[number].wait_for.as_deref() == Some(&*jobs[*other].name);
@@ -47,7 +47,7 @@ mod tests {
             ..Job::default()
         };
         let jobs = [job("a", ""), job("b", "a"), job("c", "b"), job("a", "")];
-        let mut before = Before::of(jobs.iter());
+        let mut before = Before::of_jobs(jobs.iter());
         assert_eq!(before.due(&[0; 4], false), [0, 3]);
         assert_eq!(before.due(&[1, 0, 0, 2], false), [0; 0]);
         assert_eq!(before.due(&[2, 0, 0, 2], false), [1], "only those before it are meant");

@@ -15,7 +15,7 @@ pub struct Depth {
 
 impl Depth {
     /// The depth of a job; no batch is larger than what can be in flight.
-    pub fn of(job: &Job) -> Depth {
+    pub fn of_job(job: &Job) -> Depth {
         let slots = job.depth().max(1);
         Depth {
             slots,
@@ -35,7 +35,7 @@ mod tests {
         let job = |engine, queue_depth, submit, complete_min| {
             let batch = Batch { submit, complete_min };
             let Depth { slots, submit, complete_min } =
-                Depth::of(&Job { engine, queue_depth, batch, ..Job::default() });
+                Depth::of_job(&Job { engine, queue_depth, batch, ..Job::default() });
             (slots, submit, complete_min)
         };
         assert_eq!(job(Engine::Libaio, 8, 8, 7), (8, 8, 7));

@@ -35,7 +35,7 @@ pub(super) struct Flushes {
 }
 
 impl Flushes {
-    pub(super) fn of(job: &Job) -> Flushes {
+    pub(super) fn of_job(job: &Job) -> Flushes {
         Flushes {
             fsync_every: job.sync.fsync_every,
             fdatasync_every: job.sync.fdatasync_every,
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_range_reaches_from_the_first_to_the_last_byte_written_of_each_file() {
         let range = Some(RangeSync { every: 3, ..RangeSync::default() });
-        let mut flushes = Flushes::of(&Job { sync: Sync { range, ..Sync::default() }, ..Job::default() });
+        let mut flushes = Flushes::of_job(&Job { sync: Sync { range, ..Sync::default() }, ..Job::default() });
         for (file, offset) in [(0, 8192), (2, 0), (0, 0)] {
             assert_eq!(flushes.due(), None);
             flushes.writes(&write(offset, file));
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn what_flushes_more_stands_for_what_flushes_less() {
         let sync = Sync { fsync_every: 5, fdatasync_every: 2, ..Sync::default() };
-        let mut flushes = Flushes::of(&Job { sync, ..Job::default() });
+        let mut flushes = Flushes::of_job(&Job { sync, ..Job::default() });
         let mut order = String::new();
         for _ in 0..10 {
             flushes.writes(&write(0, 0));

@@ -65,12 +65,12 @@ impl Load {
         Load {
             source,
             pacer,
-            depth: Depth::of(job),
+            depth: Depth::of_job(job),
             until: u64::MAX,
             search: Search::new(job, ticks),
             part: None,
-            flushes: Flushes::of(job),
-            backlog: job.verify.and_then(|verify| Waiting::of(&verify, job.seed)),
+            flushes: Flushes::of_job(job),
+            backlog: job.verify.and_then(|verify| Waiting::of_verify(&verify, job.seed)),
             held: None,
             reads_back: false,
             hurries: false,
@@ -209,7 +209,7 @@ mod tests {
 
     fn load(job: &Job) -> (Load, Plan) {
         let plan = Plan::new(job, Region::new(0, 8 * 4096), 1, 0).expect("fits");
-        let source = Source::new(plan.clone(), Limits::of(job));
+        let source = Source::new(plan.clone(), Limits::of_job(job));
         let mut load = Load::new(job, source, Pacer::new(job, 0, |ns| ns), |ns| ns);
         load.begin(0);
         (load, plan)
@@ -291,7 +291,8 @@ mod tests {
 
     #[test]
     fn what_may_not_be_touched_yet_is_held_and_read_back_only_if_it_was_written() {
-        let job = Job { mix: Mix::WRITE, verify: Some(Verify::of(VerifyMode::WriteThenRead)), ..deep(4) };
+        let job =
+            Job { mix: Mix::WRITE, verify: Some(Verify::of_mode(VerifyMode::WriteThenRead)), ..deep(4) };
         let (mut load, plan) = load(&job);
         assert!(matches!(load.next(0, 0, |_| false), Next::Submit(..)));
         assert_eq!(load.next(0, 1, |_| true), Next::Wait(1));

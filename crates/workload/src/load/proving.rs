@@ -12,7 +12,7 @@ pub fn reads_back(job: &Job) -> bool {
 /// True when each pass is read back before the next one. One that reads back along the way goes on with that instead.
 pub fn is_read_by_pass(job: &Job) -> bool {
     let along = job.verify.is_some_and(|verify| verify.backlog.is_some() || verify.trims.is_some());
-    let by_passes = Limits::of(job).passes == u64::from(job.loops) && job.io_count.is_none();
+    let by_passes = Limits::of_job(job).passes == u64::from(job.loops) && job.io_count.is_none();
     job.loops > 1 && reads_back(job) && !along && by_passes && job.recorded.is_none()
 }
 
@@ -29,7 +29,7 @@ pub struct Proving {
 
 impl Proving {
     /// The phase at the start of a job; none where nothing is to be proved.
-    pub fn of(job: &Job) -> Proving {
+    pub fn of_job(job: &Job) -> Proving {
         job.verify.map_or(Proving::default(), |verify| Proving {
             stamps: verify.mode != VerifyMode::ReadOnly,
             checks: verify.mode == VerifyMode::ReadOnly,
@@ -54,7 +54,7 @@ mod tests {
     use iostack_model::{Mix, Verify};
 
     fn job(mode: VerifyMode, mix: Mix) -> Job {
-        Job { verify: Some(Verify::of(mode)), mix, ..Job::default() }
+        Job { verify: Some(Verify::of_mode(mode)), mix, ..Job::default() }
     }
 
     #[test]
@@ -71,15 +71,15 @@ mod tests {
 
     #[test]
     fn writes_are_stamped_until_they_are_read_back() {
-        let mut proving = Proving::of(&job(VerifyMode::WriteThenRead, Mix::WRITE));
+        let mut proving = Proving::of_job(&job(VerifyMode::WriteThenRead, Mix::WRITE));
         assert_eq!((proving.stamps, proving.checks), (true, false));
         proving.read_back();
         assert_eq!((proving.stamps, proving.checks), (false, true));
         proving.write_again();
         assert_eq!((proving.stamps, proving.checks), (true, false));
-        let checks = Proving::of(&job(VerifyMode::ReadOnly, Mix::READ));
+        let checks = Proving::of_job(&job(VerifyMode::ReadOnly, Mix::READ));
         assert_eq!((checks.stamps, checks.checks), (false, true));
-        assert!(Proving::of(&job(VerifyMode::WriteOnly, Mix::WRITE)).stamps);
-        assert_eq!(Proving::of(&Job::default()), Proving::default());
+        assert!(Proving::of_job(&job(VerifyMode::WriteOnly, Mix::WRITE)).stamps);
+        assert_eq!(Proving::of_job(&Job::default()), Proving::default());
     }
 }

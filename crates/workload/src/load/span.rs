@@ -20,7 +20,7 @@ pub fn ramp_of(job: &Job) -> Nanos {
 
 impl Span {
     /// The span of a job which may begin at `start`; `ticks` turns nanoseconds into ticks.
-    pub fn of(job: &Job, start: u64, ticks: impl Fn(u64) -> u64) -> Span {
+    pub fn of_job(job: &Job, start: u64, ticks: impl Fn(u64) -> u64) -> Span {
         let begins = start.saturating_add(ticks(job.start_delay.0));
         let border = begins.saturating_add(ticks(ramp_of(job).0));
         let until = job.runtime.map_or(u64::MAX, |runtime| border.saturating_add(ticks(runtime.0)));
@@ -29,7 +29,7 @@ impl Span {
 
     /// The same in nanoseconds, from the start of its stage.
     pub fn in_stage(job: &Job) -> Span {
-        Span::of(job, 0, |ns| ns)
+        Span::of_job(job, 0, |ns| ns)
     }
 }
 
@@ -47,11 +47,11 @@ mod tests {
             verify: None,
             ..Job::default()
         };
-        assert_eq!(Span::of(&job, 5, |ns| ns * 2), Span { begins: 25, border: 65, until: 665 });
+        assert_eq!(Span::of_job(&job, 5, |ns| ns * 2), Span { begins: 25, border: 65, until: 665 });
         assert_eq!(Span::in_stage(&job), Span { begins: 10, border: 30, until: 330 });
         let endless = Job { runtime: None, ..job.clone() };
         assert_eq!(Span::in_stage(&endless).until, u64::MAX);
-        let proving = Job { verify: Some(Verify::of(VerifyMode::WriteOnly)), ..job };
+        let proving = Job { verify: Some(Verify::of_mode(VerifyMode::WriteOnly)), ..job };
         assert_eq!(Span::in_stage(&proving), Span { begins: 10, border: 10, until: 310 });
     }
 }

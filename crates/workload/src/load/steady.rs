@@ -82,33 +82,40 @@ mod tests {
         (0..).zip(ios).map(of).collect()
     }
 
-    fn of(goal: Steadiness, ios: &[u64]) -> Option<f64> {
+    fn percent_of_goal(goal: Steadiness, ios: &[u64]) -> Option<f64> {
         look_for_steadiness(&goal, &series(ios), Nanos::secs(1)).and_then(|seen| seen.percent)
     }
 
     #[test]
     fn the_farthest_of_the_last_elements_counts() {
-        assert_eq!(of(GOAL, &[100, 100]), None, "too few");
-        assert_eq!(of(GOAL, &[900, 100, 100, 100]), Some(0.0));
-        assert_eq!(of(GOAL, &[90, 100, 110]), Some(10.0));
-        assert_eq!(of(Steadiness { figure: SteadyFigure::Bandwidth, ..GOAL }, &[90, 100, 110]), Some(10.0));
-        assert_eq!(of(GOAL, &[0, 0, 0]), None, "nothing is not steady");
+        assert_eq!(percent_of_goal(GOAL, &[100, 100]), None, "too few");
+        assert_eq!(percent_of_goal(GOAL, &[900, 100, 100, 100]), Some(0.0));
+        assert_eq!(percent_of_goal(GOAL, &[90, 100, 110]), Some(10.0));
+        assert_eq!(
+            percent_of_goal(Steadiness { figure: SteadyFigure::Bandwidth, ..GOAL }, &[90, 100, 110]),
+            Some(10.0)
+        );
+        assert_eq!(percent_of_goal(GOAL, &[0, 0, 0]), None, "nothing is not steady");
     }
 
     #[test]
     fn a_slope_is_that_of_the_line_through_them() {
         let goal = Steadiness { limit: SteadyLimit::Slope(10.0), ..GOAL };
-        assert_eq!(of(goal, &[90, 100, 110]), Some(10.0));
-        assert_eq!(of(goal, &[110, 100, 90]), Some(10.0), "down is as far as up");
-        assert_eq!(of(goal, &[100, 130, 100]), Some(0.0));
-        assert_eq!(of(Steadiness { window: Nanos::secs(1), ..goal }, &[7]), Some(0.0), "one has no slope");
+        assert_eq!(percent_of_goal(goal, &[90, 100, 110]), Some(10.0));
+        assert_eq!(percent_of_goal(goal, &[110, 100, 90]), Some(10.0), "down is as far as up");
+        assert_eq!(percent_of_goal(goal, &[100, 130, 100]), Some(0.0));
+        assert_eq!(
+            percent_of_goal(Steadiness { window: Nanos::secs(1), ..goal }, &[7]),
+            Some(0.0),
+            "one has no slope"
+        );
     }
 
     #[test]
     fn what_came_too_early_does_not_count() {
         let goal = Steadiness { after: Nanos::secs(1), ..GOAL };
-        assert_eq!(of(goal, &[100, 100, 100]), None);
-        assert_eq!(of(goal, &[5, 100, 100, 100]), Some(0.0));
+        assert_eq!(percent_of_goal(goal, &[100, 100, 100]), None);
+        assert_eq!(percent_of_goal(goal, &[5, 100, 100, 100]), Some(0.0));
     }
 
     #[test]

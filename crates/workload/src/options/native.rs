@@ -24,7 +24,11 @@ const fn row(
     example: &'static str,
     set: fn(&mut Job, &str) -> Set,
 ) -> OptionRow<Job> {
-    option::row(name, set).says(meaning, example)
+    native(name, set).says(meaning, example)
+}
+
+const fn native(name: &'static str, set: fn(&mut Job, &str) -> Set) -> OptionRow<Job> {
+    option::row(name, set)
 }
 
 /// The row of a name.
@@ -37,194 +41,120 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 pub(crate) const ROWS: &[OptionRow<Job>] = &[
-    row("name", "What reports call the job", "randread", put!(name, text)),
-    row("pattern", "How offsets follow each other: random, sequential or strided", "random", set_pattern),
-    row(
-        "distribution",
-        "Which blocks a random pattern prefers: uniform, permutation (each block once per pass), zipf:THETA, \
-         pareto:H, normal:PERCENT, hot:ACCESSES/SIZE, zoned:ACCESSES/SIZE:ACCESSES/SIZE",
-        "uniform, permutation, zipf:1.2, hot:90/10",
-        put!(access, access),
-    ),
-    row("gap", "Bytes a strided pattern leaves out behind each block", "60k", |job, text| {
-        assign(&mut job.access, Ok(Access::Strided { gap: parsed(text)? }))
-    }),
-    row("read_percent", "Percent of reads; the rest are writes", "70", |job, text| {
-        assign(&mut job.mix, Ok(Mix::reads(up_to::<100>(text)?)))
-    }),
-    row("mix", "read, write, trim, or percents of reads, writes and trims", "70/30", put!(mix, mix)),
-    row("block_size", "Bytes of each I/O, or sizes with shares", "4k, 4k/60:64k/40", set_block_size),
-    row("read_block_size", "The same for reads alone", "4k", put!(block_sizes.read, sizes)),
-    row("write_block_size", "The same for writes alone", "64k", put!(block_sizes.write, sizes)),
-    row("trim_block_size", "The same for trims alone", "1m", put!(block_sizes.trim, sizes)),
-    row(
-        "size",
-        "Bytes of the region, or a share of the target; default up to its end",
-        "1g, 50%",
-        put!(size, amount),
-    ),
-    row(
-        "offset",
-        "Start of the region, in bytes or as a share of the target",
-        "1g, 50%",
-        put!(offset, amount),
-    ),
-    row(
-        "offset_increment",
-        "Bytes that each further thread starts later",
-        "1g",
-        put!(offset_increment, parsed::<Bytes>),
-    ),
-    row(
-        "io_limit",
-        "Stop after so many bytes, more or less than `size`",
-        "10g",
-        put!(io_limit, parsed::<Bytes>),
-    ),
-    row("io_count", "Stop after so many I/Os of each thread", "1000", |job, text| {
-        assign(&mut job.io_count, whole(text, 1, u64::MAX))
-    }),
-    row(
-        "engine",
-        "Kernel interface: psync, pvsync2, libaio, posixaio, io_uring, mmap; null; falloc, ftruncate, filecreate, ..: see ioengine",
-        "io_uring",
-        set_engine,
-    ),
-    row("fixed_buffers", "Register the buffers with io_uring once", "true", |job, text| {
-        uring(job, text, |[fixed_buffers, ..], on| *fixed_buffers = on)
-    }),
-    row("registered_files", "Register the files with io_uring once", "true", |job, text| {
+    native("name", put!(name, text)).says("What reports call the job", "randread"),
+    native("pattern", set_pattern)
+        .says("How offsets follow each other: random, sequential or strided", "random"),
+    native("distribution", put!(access, access))
+        .says("Which blocks a random pattern prefers: uniform, permutation (each block once per pass), zipf:THETA, \
+         pareto:H, normal:PERCENT, hot:ACCESSES/SIZE, zoned:ACCESSES/SIZE:ACCESSES/SIZE", "uniform, permutation, zipf:1.2, hot:90/10"),
+    native("gap", |job, text| assign(&mut job.access, Ok(Access::Strided { gap: parsed(text)? })))
+        .says("Bytes a strided pattern leaves out behind each block", "60k"),
+    native("read_percent", |job, text| assign(&mut job.mix, Ok(Mix::reads(up_to::<100>(text)?))))
+        .says("Percent of reads; the rest are writes", "70"),
+    native("mix", put!(mix, mix)).says("read, write, trim, or percents of reads, writes and trims", "70/30"),
+    native("block_size", set_block_size).says("Bytes of each I/O, or sizes with shares", "4k, 4k/60:64k/40"),
+    native("read_block_size", put!(block_sizes.read, sizes)).says("The same for reads alone", "4k"),
+    native("write_block_size", put!(block_sizes.write, sizes)).says("The same for writes alone", "64k"),
+    native("trim_block_size", put!(block_sizes.trim, sizes)).says("The same for trims alone", "1m"),
+    native("size", put!(size, amount))
+        .says("Bytes of the region, or a share of the target; default up to its end", "1g, 50%"),
+    native("offset", put!(offset, amount))
+        .says("Start of the region, in bytes or as a share of the target", "1g, 50%"),
+    native("offset_increment", put!(offset_increment, parsed::<Bytes>))
+        .says("Bytes that each further thread starts later", "1g"),
+    native("io_limit", put!(io_limit, parsed::<Bytes>))
+        .says("Stop after so many bytes, more or less than `size`", "10g"),
+    native("io_count", |job, text| assign(&mut job.io_count, whole(text, 1, u64::MAX)))
+        .says("Stop after so many I/Os of each thread", "1000"),
+    native("engine", set_engine)
+        .says("Kernel interface: psync, pvsync2, libaio, posixaio, io_uring, mmap; null; falloc, ftruncate, filecreate, ..: see ioengine", "io_uring"),
+    native("fixed_buffers", |job, text| uring(job, text, |[fixed_buffers, ..], on| *fixed_buffers = on))
+        .says("Register the buffers with io_uring once", "true"),
+    native("registered_files", |job, text| {
         uring(job, text, |[_, registered_files, ..], on| *registered_files = on)
-    }),
-    row("poll", "Poll for completions (io_uring IOPOLL, pvsync2 RWF_HIPRI)", "true", set_poll),
-    row("submit_poll", "Let a kernel thread submit (io_uring SQPOLL)", "true", |job, text| {
-        uring(job, text, |[.., submit_poll], on| *submit_poll = on)
-    }),
-    row(
-        "queue_depth",
-        "I/Os in flight per thread; above 1 the engine is libaio unless named (io_uring when not direct)",
-        "32",
-        put!(queue_depth, positive),
-    ),
-    row("batch", "I/Os submitted per system call", "16", put!(batch.submit, positive)),
-    row("batch_complete", "Completions waited for per system call", "1", put!(batch.complete_min, positive)),
-    row("threads", "Threads that each run the job", "4", put!(threads, positive)),
-    row("direct", "Bypass the page cache (O_DIRECT)", "true", put!(direct, switch)),
-    row("runtime", "Stop after this time", "30s", put!(runtime, parsed::<Nanos>)),
-    row(
-        "time_based",
-        "Start over when the region is done, until `runtime`",
-        "true",
-        put!(time_based, switch),
-    ),
-    row("ramp", "Run this long before measuring", "5s", put!(ramp, parsed::<Nanos>)),
-    row("start_delay", "Wait this long before starting", "1s", put!(start_delay, parsed::<Nanos>)),
-    row("loops", "Passes over the region", "3", put!(loops, positive)),
-    row(
-        "rate",
-        "I/Os per second of each thread, by the clock (open loop); off for a closed loop",
-        "20k",
-        set_rate,
-    ),
-    row("arrival", "Distances between I/Os of an open loop: regular or poisson", "poisson", set_arrival),
-    row("think_time", "Pause between I/Os of one thread", "100us", |job, text| {
-        assign(&mut think(job).time, parsed::<Nanos>(text))
-    }),
-    row("think_every", "I/Os between two pauses", "8", |job, text| {
-        assign(&mut think(job).every, positive(text))
-    }),
-    row("think_spin", "Part of the pause that burns CPU instead of sleeping", "10us", |job, text| {
-        assign(&mut think(job).spin, parsed::<Nanos>(text))
-    }),
-    row("fsync_every", "fsync after so many writes; 0 never", "32", put!(sync.fsync_every, count)),
-    row("fdatasync_every", "fdatasync after so many writes; 0 never", "1", put!(sync.fdatasync_every, count)),
-    row("end_fsync", "fsync once when the job ends", "true", put!(sync.end_fsync, switch)),
-    row(
-        "sync",
-        "Each write is on the medium before it returns: none, sync (O_SYNC) or dsync (O_DSYNC)",
-        "dsync",
-        set_sync,
-    ),
-    row(
-        "verify",
-        "Prove that data comes back: off, write_then_read, write_only or read_only",
-        "write_then_read",
-        set_verify,
-    ),
-    row("verify_fatal", "Stop at the first block that does not verify", "true", set_verify_fatal),
-    row(
-        "data",
-        "Content of writes: random, zeroes, compressible:PERCENT or pattern:BYTES",
-        "compressible:50",
-        set_data,
-    ),
-    row("cpus", "CPUs the threads may use", "0-3,6", put!(cpus, cpu_list)),
-    row("cpus_split", "Give each thread one of the CPUs instead of all", "true", put!(cpus_split, switch)),
-    row("invalidate", "Drop the target's page cache before starting", "true", put!(invalidate, switch)),
-    row("seed", "Reproduces offsets, mix and content", "42", put!(seed, any)),
-    row("slice", "Length of one element of the series", "1s", put!(slice, slice)),
-    row(
-        "until_steady",
-        "End when the rates of these last elements are steady as SNIA asks: the largest less the smallest, and what the \
-         line through them rises or falls by, in percent of their mean",
-        "excursion:20%,slope:10%,over:5m",
-        set_until_steady,
-    ),
-    row("stonewall", "Start only after all earlier jobs have ended", "true", put!(stonewall, switch)),
-    row("report_group", "Jobs with the same number are reported as one", "0", put!(report_group, count)),
-    row("percentiles", "Percentiles to print", "50,99,99.9", put!(percentiles, percentiles)),
-    row(
-        "split_latency",
-        "Keep the time after the submission apart, as fio's clat",
-        "true",
-        put!(split_latency, switch),
-    ),
-    row("log_bandwidth", "Write PREFIX_bw.N.log", "out/run", put!(logs.bandwidth, path)),
-    row("log_latency", "Write PREFIX_lat.N.log, _slat and _clat", "out/run", put!(logs.latency, path)),
-    row("log_iops", "Write PREFIX_iops.N.log", "out/run", put!(logs.iops, path)),
-    row(
-        "log_trace",
-        "Write each I/O to this file, as a trace that `replay` takes",
-        "run.trace",
-        put!(logs.trace, path),
-    ),
-    row(
-        "log_average",
-        "Average over this span in the logs; 0 logs each I/O",
-        "1s",
-        put!(logs.average, parsed::<Nanos>),
-    ),
-    row("log_offsets", "Put the offset in each line of the logs", "true", put!(logs.offsets, switch)),
-    row("files", "Files or devices to use, separated by commas", "/dev/nvme0n1", |job, text| {
+    })
+    .says("Register the files with io_uring once", "true"),
+    native("poll", set_poll).says("Poll for completions (io_uring IOPOLL, pvsync2 RWF_HIPRI)", "true"),
+    native("submit_poll", |job, text| uring(job, text, |[.., submit_poll], on| *submit_poll = on))
+        .says("Let a kernel thread submit (io_uring SQPOLL)", "true"),
+    native("queue_depth", put!(queue_depth, positive))
+        .says("I/Os in flight per thread; above 1 the engine is libaio unless named (io_uring when not direct)", "32"),
+    native("batch", put!(batch.submit, positive)).says("I/Os submitted per system call", "16"),
+    native("batch_complete", put!(batch.complete_min, positive))
+        .says("Completions waited for per system call", "1"),
+    native("threads", put!(threads, positive)).says("Threads that each run the job", "4"),
+    native("direct", put!(direct, switch)).says("Bypass the page cache (O_DIRECT)", "true"),
+    native("runtime", put!(runtime, parsed::<Nanos>)).says("Stop after this time", "30s"),
+    native("time_based", put!(time_based, switch))
+        .says("Start over when the region is done, until `runtime`", "true"),
+    native("ramp", put!(ramp, parsed::<Nanos>)).says("Run this long before measuring", "5s"),
+    native("start_delay", put!(start_delay, parsed::<Nanos>)).says("Wait this long before starting", "1s"),
+    native("loops", put!(loops, positive)).says("Passes over the region", "3"),
+    native("rate", set_rate)
+        .says("I/Os per second of each thread, by the clock (open loop); off for a closed loop", "20k"),
+    native("arrival", set_arrival)
+        .says("Distances between I/Os of an open loop: regular or poisson", "poisson"),
+    native("think_time", |job, text| assign(&mut think(job).time, parsed::<Nanos>(text)))
+        .says("Pause between I/Os of one thread", "100us"),
+    native("think_every", |job, text| assign(&mut think(job).every, positive(text)))
+        .says("I/Os between two pauses", "8"),
+    native("think_spin", |job, text| assign(&mut think(job).spin, parsed::<Nanos>(text)))
+        .says("Part of the pause that burns CPU instead of sleeping", "10us"),
+    native("fsync_every", put!(sync.fsync_every, count)).says("fsync after so many writes; 0 never", "32"),
+    native("fdatasync_every", put!(sync.fdatasync_every, count))
+        .says("fdatasync after so many writes; 0 never", "1"),
+    native("end_fsync", put!(sync.end_fsync, switch)).says("fsync once when the job ends", "true"),
+    native("sync", set_sync)
+        .says("Each write is on the medium before it returns: none, sync (O_SYNC) or dsync (O_DSYNC)", "dsync"),
+    native("verify", set_verify)
+        .says("Prove that data comes back: off, write_then_read, write_only or read_only", "write_then_read"),
+    native("verify_fatal", set_verify_fatal).says("Stop at the first block that does not verify", "true"),
+    native("data", set_data)
+        .says("Content of writes: random, zeroes, compressible:PERCENT or pattern:BYTES", "compressible:50"),
+    native("cpus", put!(cpus, cpu_list)).says("CPUs the threads may use", "0-3,6"),
+    native("cpus_split", put!(cpus_split, switch))
+        .says("Give each thread one of the CPUs instead of all", "true"),
+    native("invalidate", put!(invalidate, switch))
+        .says("Drop the target's page cache before starting", "true"),
+    native("seed", put!(seed, any)).says("Reproduces offsets, mix and content", "42"),
+    native("slice", put!(slice, slice)).says("Length of one element of the series", "1s"),
+    native("until_steady", set_until_steady)
+        .says("End when the rates of these last elements are steady as SNIA asks: the largest less the smallest, and what the \
+         line through them rises or falls by, in percent of their mean", "excursion:20%,slope:10%,over:5m"),
+    native("stonewall", put!(stonewall, switch)).says("Start only after all earlier jobs have ended", "true"),
+    native("report_group", put!(report_group, count))
+        .says("Jobs with the same number are reported as one", "0"),
+    native("percentiles", put!(percentiles, percentiles)).says("Percentiles to print", "50,99,99.9"),
+    native("split_latency", put!(split_latency, switch))
+        .says("Keep the time after the submission apart, as fio's clat", "true"),
+    native("log_bandwidth", put!(logs.bandwidth, path)).says("Write PREFIX_bw.N.log", "out/run"),
+    native("log_latency", put!(logs.latency, path))
+        .says("Write PREFIX_lat.N.log, _slat and _clat", "out/run"),
+    native("log_iops", put!(logs.iops, path)).says("Write PREFIX_iops.N.log", "out/run"),
+    native("log_trace", put!(logs.trace, path))
+        .says("Write each I/O to this file, as a trace that `replay` takes", "run.trace"),
+    native("log_average", put!(logs.average, parsed::<Nanos>))
+        .says("Average over this span in the logs; 0 logs each I/O", "1s"),
+    native("log_offsets", put!(logs.offsets, switch)).says("Put the offset in each line of the logs", "true"),
+    native("files", |job, text| {
         job.files = text.split(',').map(|file| PathBuf::from(file.trim())).collect();
         Ok(())
-    }),
-    row("directory", "Where files are made when none is named", "/mnt/test", put!(directory, path)),
-    row("file_count", "Files each thread makes there", "4", |job, text| {
-        assign(&mut job.file_count, whole_u32(text, 1, u32::from(u16::MAX)))
-    }),
-    row("unlink", "Remove the files this job made", "true", put!(unlink, switch)),
-    row(
-        "replay",
-        "Do the I/Os of a trace instead: fio iolog, MSR, blkparse, SPC or disksim",
-        "disk.log",
-        |job, value| assign(&mut recorded(job).file, Ok(PathBuf::from(text(value)?))),
-    ),
-    row(
-        "replay_format",
-        "Format of the trace, where its first lines do not tell",
-        "blkparse",
-        |job, value| assign(&mut recorded(job).format, trace_format(value)),
-    ),
-    row(
-        "replay_disk",
-        "Replay only this disk of the trace; else all, one after the other",
-        "8,16",
-        |job, value| assign(&mut recorded(job).disk, text(value)),
-    ),
-    row("replay_wrap", "I/Os behind the end of the target begin again at its start", "true", |job, value| {
+    })
+    .says("Files or devices to use, separated by commas", "/dev/nvme0n1"),
+    native("directory", put!(directory, path)).says("Where files are made when none is named", "/mnt/test"),
+    native("file_count", |job, text| assign(&mut job.file_count, whole_u32(text, 1, u32::from(u16::MAX))))
+        .says("Files each thread makes there", "4"),
+    native("unlink", put!(unlink, switch)).says("Remove the files this job made", "true"),
+    native("replay", |job, value| assign(&mut recorded(job).file, Ok(PathBuf::from(text(value)?))))
+        .says("Do the I/Os of a trace instead: fio iolog, MSR, blkparse, SPC or disksim", "disk.log"),
+    native("replay_format", |job, value| assign(&mut recorded(job).format, trace_format(value)))
+        .says("Format of the trace, where its first lines do not tell", "blkparse"),
+    native("replay_disk", |job, value| assign(&mut recorded(job).disk, text(value)))
+        .says("Replay only this disk of the trace; else all, one after the other", "8,16"),
+    native("replay_wrap", |job, value| {
         assign(&mut recorded(job).wrap, switch(value))
-    }),
+    })
+    .says("I/Os behind the end of the target begin again at its start", "true"),
     row(
         "replay_speed",
         "Replay so many times as fast; max: as fast as the queue depth allows",
@@ -361,7 +291,7 @@ fn set_verify(job: &mut Job, value: &str) -> Set {
     job.verify = one_of(value, &words)?.map(|mode| Verify {
         mode,
         pattern: false,
-        ..kept.unwrap_or(Verify::of(mode))
+        ..kept.unwrap_or(Verify::of_mode(mode))
     });
     Ok(())
 }

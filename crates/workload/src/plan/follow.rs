@@ -5,7 +5,7 @@ use iostack_model::{Follow, Job};
 use crate::{Op, Rng};
 
 /// Start and end of an I/O, from the start of the region.
-type Place = (u64, u64);
+type FollowPlace = (u64, u64);
 
 /// Remembers the last I/O of each file and direction.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub(super) struct Following {
     follow: Follow,
     /// I/Os until the next random one.
     until_random: u32,
-    last: Vec<[Place; 3]>,
+    last: Vec<[FollowPlace; 3]>,
 }
 
 impl Following {

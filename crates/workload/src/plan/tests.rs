@@ -20,11 +20,15 @@ fn plan(job: &Job, blocks: u64) -> Plan {
     Plan::new(job, region_of(blocks), 1, 0).expect("a sound job")
 }
 
+fn in_batches(plan: &mut Plan, batch: usize) -> Vec<Op> {
+    let mut ops = Vec::new();
+    while plan.fill(&mut ops, batch) == Filled::More {}
+    ops
+}
+
 /// One pass, in batches of an odd size.
 fn pass(plan: &mut Plan) -> Vec<Op> {
-    let mut ops = Vec::new();
-    while plan.fill(&mut ops, 37) == Filled::More {}
-    ops
+    in_batches(plan, 37)
 }
 
 /// `count` operations, over as many passes as it takes; the blocks they start at.
@@ -95,16 +99,19 @@ fn a_permutation_visits_each_block_once_and_differently_each_pass() {
     }
 }
 
+/// Counts of so many draws, the most drawn block first: blocks are scattered, and their ranks found again by counting.
+fn by_rank(distribution: Distribution, of: u64, draws: usize) -> Vec<f64> {
+    let job = Job { access: random(distribution), ..Job::default() };
+    let mut ranks = counts(&blocks(&job, of, draws), of);
+    ranks.sort_by(|a, b| b.total_cmp(a));
+    ranks
+}
+
 #[test]
 fn zipf_ranks_have_the_frequencies_of_the_formula() {
     for theta in [0.5, 0.99, 1.0, 1.2, 2.5] {
         let of = 2000;
-        let mut drawn = counts(
-            &blocks(&Job { access: random(Distribution::Zipf { theta }), ..Job::default() }, of, 400_000),
-            of,
-        );
-        // Scattered: the ranks are found again by counting.
-        drawn.sort_by(|a, b| b.total_cmp(a));
+        let drawn = by_rank(Distribution::Zipf { theta }, of, 400_000);
         let shares: Vec<f64> = (1..=of).map(|rank| (rank as f64).powf(-theta)).collect();
         let whole: f64 = shares.iter().sum();
         for rank in 0..3 {
@@ -117,25 +124,26 @@ fn zipf_ranks_have_the_frequencies_of_the_formula() {
     }
 }
 
+fn pareto(h: f64, rank: f64) -> f64 {
+    let power = (1.0 - h).ln() / h.ln();
+    (rank + 1.0).powf(power) - rank.powf(power)
+}
+
+type Share = fn(f64) -> f64;
+
 #[test]
 fn the_envelope_draws_exactly_by_weight() {
     let of = 3000_u64;
-    let ranks = 0..of;
-    let power = 0.8f64.ln() / 0.2f64.ln();
-    let normal = |rank: u64| (-0.5 * ((rank as f64 + 0.5 - 1500.0) / 600.0).powi(2)).exp();
-    let cases: [(Distribution, Vec<f64>); 4] = [
-        (Distribution::Zipf { theta: 0.9 }, ranks.clone().map(|r| (r as f64 + 1.0).powf(-0.9)).collect()),
-        (
-            Distribution::Pareto { h: 0.2 },
-            ranks.clone().map(|r| (r as f64 + 1.0).powf(power) - (r as f64).powf(power)).collect(),
-        ),
-        (Distribution::Pareto { h: 0.7 }, {
-            let power = 0.3f64.ln() / 0.7f64.ln();
-            ranks.clone().map(|r| (r as f64 + 1.0).powf(power) - (r as f64).powf(power)).collect()
+    let cases: [(Distribution, Share); 4] = [
+        (Distribution::Zipf { theta: 0.9 }, |rank| (rank + 1.0).powf(-0.9)),
+        (Distribution::Pareto { h: 0.2 }, |rank| pareto(0.2, rank)),
+        (Distribution::Pareto { h: 0.7 }, |rank| pareto(0.7, rank)),
+        (Distribution::Normal { deviation_percent: 20.0 }, |rank| {
+            (-0.5 * ((rank + 0.5 - 1500.0) / 600.0).powi(2)).exp()
         }),
-        (Distribution::Normal { deviation_percent: 20.0 }, ranks.map(normal).collect()),
     ];
-    for (distribution, mut shares) in cases {
+    for (distribution, share) in cases {
+        let mut shares: Vec<f64> = (0..of).map(|rank| share(rank as f64)).collect();
         let envelope = envelope::Envelope::new(&distribution, of).expect("sound");
         let mut rng = Rng::from_seed(17);
         let draws: Vec<u64> = (0..3_000_000).map(|_| envelope.draw(&mut rng)).collect();
@@ -159,11 +167,7 @@ fn the_envelope_draws_exactly_by_weight() {
 
 #[test]
 fn a_pareto_of_02_gives_80_percent_of_accesses_to_20_percent_of_blocks() {
-    let mut drawn = counts(
-        &blocks(&Job { access: random(Distribution::Pareto { h: 0.2 }), ..Job::default() }, 10_000, 500_000),
-        10_000,
-    );
-    drawn.sort_by(|a, b| b.total_cmp(a));
+    let drawn = by_rank(Distribution::Pareto { h: 0.2 }, 10_000, 500_000);
     let hot = drawn[..2000].iter().sum::<f64>() / 500_000.0;
     assert!((hot - 0.8).abs() < 0.01, "{hot}");
 }
@@ -269,7 +273,7 @@ fn block_sizes_have_their_shares_and_fit() {
         assert!(op.direction() == Direction::Write || op.offset % 4096 == 0);
     }
     assert_follows(&seen, &[60.0, 10.0, 30.0], "block sizes");
-    assert_eq!(ops.iter().map(|op| u64::from(op.length)).sum::<u64>(), BLOCK << 20);
+    assert_eq!(bytes(&ops), BLOCK << 20);
 }
 
 #[test]
@@ -357,10 +361,7 @@ fn a_seed_and_thread_reproduce_the_operations_whatever_the_batch() {
     ] {
         let job = Job { access, mix: Mix::reads(70), seed: 5, ..Job::default() };
         let ops = |job: &Job, thread, batch| {
-            let mut plan = Plan::new(job, region_of(500), 1, thread).expect("sound");
-            let mut ops = Vec::new();
-            while plan.fill(&mut ops, batch) == Filled::More {}
-            ops
+            in_batches(&mut Plan::new(job, region_of(500), 1, thread).expect("sound"), batch)
         };
         assert!(ops(&job, 0, 256) == ops(&job, 0, 1), "another batch, other operations");
         assert!(ops(&job, 0, 256) != ops(&job, 1, 256), "another thread, the same operations");
@@ -369,47 +370,45 @@ fn a_seed_and_thread_reproduce_the_operations_whatever_the_batch() {
     }
 }
 
+/// One pass over `length` bytes in sequence, in blocks of any size from `least` to `most`.
+fn ranged(least: u64, most: u64, length: u64, any_size: bool) -> Vec<Op> {
+    let range = vec![(Bytes(least), 50), (Bytes(most), 50)];
+    let block_sizes = BlockSizes { read: range.clone(), write: range.clone(), trim: range };
+    let access = Access::Sequential;
+    let job = Job { block_sizes, any_size, any_multiple: !any_size, access, ..Job::default() };
+    pass(&mut Plan::new(&job, Region::new(0, length), 1, 0).expect("fits"))
+}
+
+fn bytes(ops: &[Op]) -> u64 {
+    ops.iter().map(|op| u64::from(op.length)).sum()
+}
+
 #[test]
 fn any_size_is_as_likely_and_a_pass_has_every_byte() {
-    let range = vec![(Bytes(1000), 50), (Bytes(9000), 50)];
-    let block_sizes = BlockSizes { read: range.clone(), write: range.clone(), trim: range };
-    let job = Job { block_sizes, any_size: true, access: Access::Sequential, ..Job::default() };
     let length = 4096 * 10_000 + 1500;
-    let mut plan = Plan::new(&job, Region::new(0, length), 1, 0).expect("fits");
-    let mut ops = Vec::new();
-    while plan.fill(&mut ops, 256) == Filled::More {}
-    let total: u64 = ops.iter().map(|op| u64::from(op.length)).sum();
+    let ops = ranged(1000, 9000, length, true);
+    let total = bytes(&ops);
     assert!((length - 999..=length).contains(&total), "all but what is less than the smallest: {total}");
     let starts =
         ops.iter().scan(0, |next, op| Some(std::mem::replace(next, op.offset + u64::from(op.length))));
     assert!(starts.eq(ops.iter().map(|op| op.offset)), "one behind the other");
     // 8001 sizes; 6 standard deviations of the count of each thousand are some 165.
-    let mut thousands = [0_usize; 10];
-    for op in &ops {
-        thousands[op.length as usize / 1000] += 1;
-    }
-    let each = ops.len() / 8;
-    assert!(thousands[1..9].iter().all(|count| count.abs_diff(each) < 165), "{thousands:?}");
+    let thousands = counts(&ops.iter().map(|op| u64::from(op.length) / 1000).collect::<Vec<_>>(), 10);
+    let each = ops.len() as f64 / 8.0;
+    assert!(thousands[1..9].iter().all(|count| (count - each).abs() < 165.0), "{thousands:?}");
     assert!(ops.iter().any(|op| op.length % 8 != 0));
 }
 
 #[test]
 fn any_multiple_of_the_smallest_is_as_likely_and_a_pass_has_every_block() {
-    let range = vec![(Bytes(512), 50), (Bytes(512 * 200), 50)];
-    let block_sizes = BlockSizes { read: range.clone(), write: range.clone(), trim: range };
-    let job = Job { block_sizes, any_multiple: true, access: Access::Sequential, ..Job::default() };
     let length = 512 * 100 * 20_000 + 700;
-    let mut plan = Plan::new(&job, Region::new(0, length), 1, 0).expect("fits");
-    let mut ops = Vec::new();
-    while plan.fill(&mut ops, 256) == Filled::More {}
-    assert_eq!(ops.iter().map(|op| u64::from(op.length)).sum::<u64>(), length / 512 * 512);
+    let ops = ranged(512, 512 * 200, length, false);
+    assert_eq!(bytes(&ops), length / 512 * 512);
     assert!(ops.iter().all(|op| op.length % 512 == 0 && op.offset % 512 == 0));
     // Some 100 of each of 200 sizes; 6 standard deviations are 60.
-    let mut sizes = [0_usize; 200];
-    for op in &ops {
-        sizes[op.length as usize / 512 - 1] += 1;
-    }
-    assert!(sizes.iter().all(|count| count.abs_diff(ops.len() / 200) < 60), "{sizes:?}");
+    let sizes = counts(&ops.iter().map(|op| u64::from(op.length) / 512 - 1).collect::<Vec<_>>(), 200);
+    let each = ops.len() as f64 / 200.0;
+    assert!(sizes.iter().all(|count| (count - each).abs() < 60.0), "{sizes:?}");
 }
 
 /// The tight loop draws what the plan draws one by one, to the bit.

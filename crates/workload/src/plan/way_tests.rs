@@ -135,7 +135,7 @@ fn zones_are_written_from_their_start_on_and_begin_again_when_they_are_full() {
             assert!(most == 0 || begun <= most, "write {number}: {begun} zones are open");
         }
     }
-    let kept = Job { verify: Some(Verify::of(VerifyMode::WriteThenRead)), ..writes(each_once) };
+    let kept = Job { verify: Some(Verify::of_mode(VerifyMode::WriteThenRead)), ..writes(each_once) };
     let mut written = blocks(&kept, 16);
     written.sort_unstable();
     assert_eq!(written, [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14], "nothing twice, as it is read back");

@@ -15,7 +15,7 @@ use iostack_model::Direction;
 use super::TraceFormat;
 use super::error::{Wrong, shown};
 use super::number;
-use super::parsed::{Action, Event, Found, NOTHING, Parsed, wrong_fields};
+use super::parsed::{Action, BlockEvent, LineIos, NOTHING, Parsed, wrong_fields};
 
 /// Beginnings of lines that blkparse prints besides events: the summary at the end, and what it reads.
 const REMARKS: &[&str] = &["CPU", "Total (", "Events (", "Skips:", "Throughput (", "Input file "];
@@ -28,7 +28,7 @@ pub(super) struct Blkparse {
 }
 
 impl Blkparse {
-    pub(super) fn line<'a>(&mut self, line: &'a str) -> Result<Found<'a>, Wrong> {
+    pub(super) fn line<'a>(&mut self, line: &'a str) -> Result<LineIos<'a>, Wrong> {
         let mut words = line.split_ascii_whitespace();
         let Some(device) = words.next() else { return Ok(NOTHING) };
         if !is_device(device) {
@@ -45,11 +45,11 @@ impl Blkparse {
         number::count(sequence, "sequence number")?;
         let at = number::time(time, 1_000_000_000, "seconds")?;
         let event = match action {
-            "Q" => Event::Queued,
-            "D" => Event::Issued,
+            "Q" => BlockEvent::Queued,
+            "D" => BlockEvent::Issued,
             _ => return Ok(NOTHING),
         };
-        let kind = Kind::of(next()?)?;
+        let kind = RwbsKind::parse(next()?)?;
         let range = match (words.next(), words.next(), words.next()) {
             (Some(sector), Some("+"), Some(count)) if !sector.starts_with('[') => Some((sector, count)),
             // A flush without data has only the program's name; a SCSI command its bytes in brackets.
@@ -69,14 +69,14 @@ impl Blkparse {
 }
 
 /// The field `RWBS`.
-struct Kind {
+struct RwbsKind {
     direction: Option<Direction>,
     flush_before: bool,
     flush_after: bool,
 }
 
-impl Kind {
-    fn of(field: &str) -> Result<Kind, Wrong> {
+impl RwbsKind {
+    fn parse(field: &str) -> Result<RwbsKind, Wrong> {
         let rest = field.strip_prefix('F').unwrap_or(field);
         let flush_before = rest.len() < field.len();
         let mut letters = rest.chars();
@@ -89,11 +89,11 @@ impl Kind {
             None | Some('F') if flush_before => None,
             _ => {
                 let what = format!("`{}` says neither read, write, discard nor flush", shown(field));
-                return Err(Wrong::new(what, "correct or remove the line"));
+                return Err(Wrong::line(what));
             }
         };
         let flush_after = direction == Some(Direction::Write) && letters.any(|letter| letter == 'F');
-        Ok(Kind { direction, flush_before, flush_after })
+        Ok(RwbsKind { direction, flush_before, flush_after })
     }
 }
 

@@ -6,13 +6,10 @@
 use super::TraceFormat;
 use super::error::{Wrong, shown};
 use super::number;
-use super::parsed::{Action, Event, Found, NOTHING, Parsed, wrong_fields};
+use super::parsed::{Action, BlockEvent, LineIos, Parsed, wrong_fields};
 use iostack_model::Direction;
 
-pub(super) fn line(line: &str) -> Result<Found<'_>, Wrong> {
-    if line.trim().is_empty() {
-        return Ok(NOTHING);
-    }
+pub(super) fn line(line: &str) -> Result<LineIos<'_>, Wrong> {
     let mut fields = line.split_ascii_whitespace();
     let mut next = || fields.next().ok_or_else(|| wrong_fields(line, TraceFormat::Disksim));
     let (time, device, block, blocks, flags) = (next()?, next()?, next()?, next()?, next()?);
@@ -24,7 +21,7 @@ pub(super) fn line(line: &str) -> Result<Found<'_>, Wrong> {
     let digits = hexadecimal.bytes().all(|byte| byte.is_ascii_hexdigit());
     let flags = u32::from_str_radix(hexadecimal, 16).ok().filter(|_| digits).ok_or_else(|| {
         let what = format!("the flags `{}` are not a hexadecimal number of 32 bits", shown(flags));
-        Wrong::new(what, "correct or remove the line")
+        Wrong::line(what)
     })?;
     let direction = if flags & 1 == 1 { Direction::Read } else { Direction::Write };
     Ok(Parsed {
@@ -33,7 +30,7 @@ pub(super) fn line(line: &str) -> Result<Found<'_>, Wrong> {
         action: Action::Of(direction),
         offset: number::sectors(number::count(block, "first block")?, "first block")?,
         length: number::sectors(number::count(blocks, "number of blocks")?, "size")?,
-        event: Event::Queued,
+        event: BlockEvent::Queued,
     }
     .alone())
 }

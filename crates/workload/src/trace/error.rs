@@ -26,6 +26,11 @@ impl Wrong {
         Wrong { what: what.into(), remedy: remedy.into() }
     }
 
+    /// A line that only the user can put right.
+    pub(super) fn line(what: impl Into<String>) -> Wrong {
+        Wrong::new(what, "correct or remove the line")
+    }
+
     pub(super) fn at(self, path: &str, line: u64) -> TraceError {
         TraceError { path: path.to_owned(), line, what: self.what, remedy: self.remedy }
     }

@@ -18,7 +18,7 @@
 use iostack_model::Direction;
 
 use super::error::{Wrong, shown};
-use super::parsed::{Action, Event, Found, NOTHING, Parsed};
+use super::parsed::{Action, BlockEvent, LineIos, NOTHING, Parsed};
 
 const EXAMPLES: [&str; 2] = ["/dev/sdx read 8192 4096", "1500 /dev/sdx read 8192 4096"];
 
@@ -32,7 +32,7 @@ pub(super) struct Fio {
 }
 
 impl Fio {
-    pub(super) fn line<'a>(&mut self, line: &'a str) -> Result<Found<'a>, Wrong> {
+    pub(super) fn line<'a>(&mut self, line: &'a str) -> Result<LineIos<'a>, Wrong> {
         let Some(version) = self.version else {
             self.version = Some(version(line)?);
             return Ok(NOTHING);
@@ -49,7 +49,7 @@ impl Fio {
         }
     }
 
-    fn io_action<'a>(&mut self, version: u8, time: &str, fields: &[&'a str]) -> Result<Found<'a>, Wrong> {
+    fn io_action<'a>(&mut self, version: u8, time: &str, fields: &[&'a str]) -> Result<LineIos<'a>, Wrong> {
         let (name, action) = (fields[0], fields[1]);
         let offset = super::number::count(fields[2], "offset")?;
         let length = super::number::count(fields[3], "length")?;
@@ -68,12 +68,13 @@ impl Fio {
             }
             other => return Err(unknown(other, version)),
         };
-        Ok(Parsed { at: self.now, disk: [name, ""], action, offset, length, event: Event::Queued }.alone())
+        Ok(Parsed { at: self.now, disk: [name, ""], action, offset, length, event: BlockEvent::Queued }
+            .alone())
     }
 }
 
 /// `filename add`, and the like: nothing that a disk sees.
-fn file_action(version: u8, fields: &[&str]) -> Result<Found<'static>, Wrong> {
+fn file_action(version: u8, fields: &[&str]) -> Result<LineIos<'static>, Wrong> {
     match fields[1] {
         "add" | "open" | "close" | "unlink" => Ok(NOTHING),
         other => Err(unknown(other, version)),
@@ -114,5 +115,5 @@ fn wrong_line(line: &str, version: u8) -> Wrong {
 }
 
 fn too_long(typed: &str) -> Wrong {
-    Wrong::new(format!("a wait until `{}` ms never ends", shown(typed)), "correct or remove the line")
+    Wrong::line(format!("a wait until `{}` ms never ends", shown(typed)))
 }

@@ -69,25 +69,22 @@ pub enum TraceFormat {
     Disksim,
 }
 
+/// Each format with the name that is typed, and an I/O as it writes it.
+const FORMATS: [(TraceFormat, &str, &str); 5] = [
+    (TraceFormat::FioIolog, "fio", "1500 /dev/sdx read 8192 4096"),
+    (TraceFormat::MsrCsv, "msr", "128166372003061629,usr,0,Read,7014609920,24576,41286"),
+    (TraceFormat::Blkparse, "blkparse", "8,0 3 11 0.009507758 697 Q W 223490 + 8 [kjournald]"),
+    (TraceFormat::Spc, "spc", "0,20941264,8192,W,0.551706"),
+    (TraceFormat::Disksim, "disksim", "9.034 0 1048576 16 1"),
+];
+
 impl TraceFormat {
-    /// All of them.
-    pub const ALL: [TraceFormat; 5] = [
-        TraceFormat::FioIolog,
-        TraceFormat::MsrCsv,
-        TraceFormat::Blkparse,
-        TraceFormat::Spc,
-        TraceFormat::Disksim,
-    ];
+    /// All formats, in the order in which they are told.
+    pub const ALL: [TraceFormat; 5] = [FORMATS[0].0, FORMATS[1].0, FORMATS[2].0, FORMATS[3].0, FORMATS[4].0];
 
     /// Name as it is typed: `fio`, `msr`, `blkparse`, `spc`, `disksim`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            TraceFormat::FioIolog => "fio",
-            TraceFormat::MsrCsv => "msr",
-            TraceFormat::Blkparse => "blkparse",
-            TraceFormat::Spc => "spc",
-            TraceFormat::Disksim => "disksim",
-        }
+    pub fn name(self) -> &'static str {
+        FORMATS[self as usize].1
     }
 
     /// The format of that name.
@@ -96,14 +93,8 @@ impl TraceFormat {
     }
 
     /// An I/O as this format writes it, which errors show.
-    pub const fn example(self) -> &'static str {
-        match self {
-            TraceFormat::FioIolog => "1500 /dev/sdx read 8192 4096",
-            TraceFormat::MsrCsv => "128166372003061629,usr,0,Read,7014609920,24576,41286",
-            TraceFormat::Blkparse => "8,0 3 11 0.009507758 697 Q W 223490 + 8 [kjournald]",
-            TraceFormat::Spc => "0,20941264,8192,W,0.551706",
-            TraceFormat::Disksim => "9.034 0 1048576 16 1",
-        }
+    pub fn example(self) -> &'static str {
+        FORMATS[self as usize].2
     }
 
     /// The format that the first lines of a file are written in; `None` when none fits.

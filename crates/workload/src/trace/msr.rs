@@ -6,34 +6,31 @@
 use super::TraceFormat;
 use super::error::{Wrong, shown};
 use super::number;
-use super::parsed::{Event, Found, NOTHING, Parsed, direction, wrong_fields};
+use super::parsed::{BlockEvent, LineIos, NOTHING, Parsed, direction, wrong_fields};
 
 /// Length of a tick of a Windows file time, ns.
 const TICK: u64 = 100;
 
-pub(super) fn line(line: &str, number: u64) -> Result<Found<'_>, Wrong> {
+pub(super) fn line(line: &str, number: u64) -> Result<LineIos<'_>, Wrong> {
     let is_header =
         number == 1 && line.get(..10).is_some_and(|begin| begin.eq_ignore_ascii_case("timestamp,"));
-    if line.trim().is_empty() || is_header {
+    if is_header {
         return Ok(NOTHING);
     }
     let mut fields = line.split(',').map(str::trim);
     let mut next = || fields.next().ok_or_else(|| wrong_fields(line, TraceFormat::MsrCsv));
     let (time, host, disk, kind, offset, size) = (next()?, next()?, next()?, next()?, next()?, next()?);
     let ticks = number::count(time, "timestamp")?;
-    let at = ticks.checked_mul(TICK).ok_or_else(|| {
-        Wrong::new(
-            format!("the timestamp `{}` is after the year 2185", shown(time)),
-            "correct or remove the line",
-        )
-    })?;
+    let at = ticks
+        .checked_mul(TICK)
+        .ok_or_else(|| Wrong::line(format!("the timestamp `{}` is after the year 2185", shown(time))))?;
     Ok(Parsed {
         at,
         disk: [host, disk],
         action: direction(kind)?,
         offset: number::count(offset, "offset")?,
         length: number::count(size, "size")?,
-        event: Event::Queued,
+        event: BlockEvent::Queued,
     }
     .alone())
 }

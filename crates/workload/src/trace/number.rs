@@ -35,7 +35,7 @@ pub(super) fn count(field: &str, meaning: &str) -> Result<u64, Wrong> {
     let digits = !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit());
     field.parse().ok().filter(|_| digits).ok_or_else(|| {
         let why = if digits { "is larger than 2^64" } else { "is not a whole number" };
-        Wrong::new(format!("the {meaning} `{}` {why}", shown(field)), "correct or remove the line")
+        Wrong::line(format!("the {meaning} `{}` {why}", shown(field)))
     })
 }
 
@@ -46,18 +46,15 @@ pub(super) fn time(field: &str, unit: u64, name_of_unit: &str) -> Result<u64, Wr
             "the time `{}` is not a number of {name_of_unit} that ends within 584 years",
             shown(field)
         );
-        Wrong::new(what, "correct or remove the line")
+        Wrong::line(what)
     })
 }
 
 /// Sectors of 512 bytes as bytes.
 pub(super) fn sectors(count: u64, meaning: &str) -> Result<u64, Wrong> {
-    count.checked_mul(512).ok_or_else(|| {
-        Wrong::new(
-            format!("the {meaning} of {count} sectors is beyond 2^64 bytes"),
-            "correct or remove the line",
-        )
-    })
+    count
+        .checked_mul(512)
+        .ok_or_else(|| Wrong::line(format!("the {meaning} of {count} sectors is beyond 2^64 bytes")))
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub struct Opened<'a> {
 
 impl<'a> Opened<'a> {
     /// Looks for it, and at its first lines.
-    pub fn of(job: &'a Job, recorded: &'a Recorded, fifo: OpenFifo) -> anyhow::Result<Opened<'a>> {
+    pub fn open(job: &'a Job, recorded: &'a Recorded, fifo: OpenFifo) -> anyhow::Result<Opened<'a>> {
         ensure!(
             !recorded.file.as_os_str().is_empty(),
             "job `{}` says how to replay a trace, but not which; add replay=TRACE",

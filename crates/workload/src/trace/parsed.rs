@@ -13,7 +13,7 @@ pub(super) enum Action {
 
 /// Event of the block layer at which an I/O was seen. Formats other than blkparse's know only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum BlockEvent {
     /// It came to the block layer.
     Queued,
     /// It went to the driver.
@@ -30,18 +30,18 @@ pub(super) struct Parsed<'a> {
     pub(super) action: Action,
     pub(super) offset: u64,
     pub(super) length: u64,
-    pub(super) event: Event,
+    pub(super) event: BlockEvent,
 }
 
 /// The I/Os of a line: most have one, remarks have none, and a write with a barrier has three.
-pub(super) type Found<'a> = [Option<Parsed<'a>>; 3];
+pub(super) type LineIos<'a> = [Option<Parsed<'a>>; 3];
 
 /// A line without I/O.
-pub(super) const NOTHING: Found<'static> = [None, None, None];
+pub(super) const NOTHING: LineIos<'static> = [None, None, None];
 
 impl<'a> Parsed<'a> {
     /// The I/Os of a line that has only this one.
-    pub(super) fn alone(self) -> Found<'a> {
+    pub(super) fn alone(self) -> LineIos<'a> {
         [Some(self), None, None]
     }
 }
@@ -54,7 +54,7 @@ pub(super) fn direction(field: &str) -> Result<Action, Wrong> {
     } else if is_one_of(["w", "write"]) {
         Ok(Action::Of(Direction::Write))
     } else {
-        Err(Wrong::new(format!("`{}` is neither read nor write", shown(field)), "correct or remove the line"))
+        Err(Wrong::line(format!("`{}` is neither read nor write", shown(field))))
     }
 }
 

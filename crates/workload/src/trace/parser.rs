@@ -2,37 +2,30 @@
 
 use super::TraceFormat;
 use super::error::Wrong;
-use super::parsed::Found;
+use super::parsed::{LineIos, NOTHING};
 use super::{blkparse::Blkparse, disksim, fio::Fio, msr, spc};
 
 /// The parser of a format, with what it remembers from line to line.
-pub(super) enum Parser {
-    Fio(Fio),
-    Msr,
-    Blkparse(Blkparse),
-    Spc,
-    Disksim,
+pub(super) struct FormatParser {
+    format: TraceFormat,
+    fio: Fio,
+    blkparse: Blkparse,
 }
 
-impl Parser {
-    pub(super) fn of(format: TraceFormat) -> Parser {
-        match format {
-            TraceFormat::FioIolog => Parser::Fio(Fio::default()),
-            TraceFormat::MsrCsv => Parser::Msr,
-            TraceFormat::Blkparse => Parser::Blkparse(Blkparse::default()),
-            TraceFormat::Spc => Parser::Spc,
-            TraceFormat::Disksim => Parser::Disksim,
-        }
+impl FormatParser {
+    pub(super) fn of_format(format: TraceFormat) -> FormatParser {
+        FormatParser { format, fio: Fio::default(), blkparse: Blkparse::default() }
     }
 
     /// The I/Os of line `number`, which has no line end.
-    pub(super) fn line<'a>(&mut self, line: &'a str, number: u64) -> Result<Found<'a>, Wrong> {
-        match self {
-            Parser::Fio(fio) => fio.line(line),
-            Parser::Msr => msr::line(line, number),
-            Parser::Blkparse(blkparse) => Ok(blkparse.line(line)?),
-            Parser::Spc => spc::line(line),
-            Parser::Disksim => disksim::line(line),
+    pub(super) fn line<'a>(&mut self, line: &'a str, number: u64) -> Result<LineIos<'a>, Wrong> {
+        match self.format {
+            TraceFormat::FioIolog => self.fio.line(line),
+            TraceFormat::Blkparse => self.blkparse.line(line),
+            _ if line.trim().is_empty() => Ok(NOTHING),
+            TraceFormat::MsrCsv => msr::line(line, number),
+            TraceFormat::Spc => spc::line(line),
+            TraceFormat::Disksim => disksim::line(line),
         }
     }
 }

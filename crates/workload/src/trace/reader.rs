@@ -9,8 +9,8 @@ use std::io::{BufRead, Read};
 use iostack_model::{Direction, Nanos};
 
 use super::error::{TraceError, Wrong, shown};
-use super::parsed::{Action, Event, Parsed};
-use super::parser::Parser;
+use super::parsed::{Action, BlockEvent, Parsed};
+use super::parser::FormatParser;
 use super::{Beyond, Disks, TraceFormat, TraceIo, TraceOptions};
 
 /// I/Os that are held to be put in order.
@@ -30,12 +30,12 @@ const WRAP_UNIT: u64 = 4096;
 pub struct Trace {
     name: String,
     lines: Lines,
-    parser: Parser,
-    places: Places,
+    parser: FormatParser,
+    places: DiskPlaces,
     /// I/Os in order of time, and those of the same time in order of line.
-    window: VecDeque<Held>,
+    window: VecDeque<HeldIo>,
     /// Events that count, once there was a choice.
-    event: Option<Event>,
+    event: Option<BlockEvent>,
     /// Time of the first I/O, and of the last, as the trace says them.
     first: Option<u64>,
     last: u64,
@@ -49,11 +49,11 @@ pub struct Trace {
 
 /// An I/O that waits for those before it.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct HeldIo {
     at: u64,
     line: u64,
     disk: u32,
-    event: Event,
+    event: BlockEvent,
     io: TraceIo,
 }
 
@@ -71,19 +71,19 @@ impl Trace {
         name: &str,
         options: TraceOptions,
     ) -> Trace {
-        Trace::placed(reader, format, name, Places::new(Some(options.disks), options.beyond))
+        Trace::placed(reader, format, name, DiskPlaces::new(Some(options.disks), options.beyond))
     }
 
     /// All disks, each from its own byte 0.
     pub(super) fn of_all(reader: Box<dyn BufRead>, format: TraceFormat, name: &str) -> Trace {
-        Trace::placed(reader, format, name, Places::new(None, Beyond::Unknown))
+        Trace::placed(reader, format, name, DiskPlaces::new(None, Beyond::Unknown))
     }
 
-    fn placed(reader: Box<dyn BufRead>, format: TraceFormat, name: &str, places: Places) -> Trace {
+    fn placed(reader: Box<dyn BufRead>, format: TraceFormat, name: &str, places: DiskPlaces) -> Trace {
         Trace {
             name: name.to_owned(),
             lines: Lines { reader, number: 0, bytes: Vec::new() },
-            parser: Parser::of(format),
+            parser: FormatParser::of_format(format),
             places,
             window: VecDeque::with_capacity(WINDOW + 8),
             event: None,
@@ -124,8 +124,8 @@ impl Trace {
             }
         }
         if self.event.is_none() {
-            let has_queued = self.window.iter().any(|held| held.event == Event::Queued);
-            let event = if has_queued { Event::Queued } else { Event::Issued };
+            let has_queued = self.window.iter().any(|held| held.event == BlockEvent::Queued);
+            let event = if has_queued { BlockEvent::Queued } else { BlockEvent::Issued };
             self.event = Some(event);
             self.window.retain(|held| held.event == event);
             // There may be room again.
@@ -163,7 +163,7 @@ impl Trace {
             let mut rest = parsed;
             loop {
                 let io = part(&rest, base, places.beyond).map_err(put)?;
-                insert(window, Held { at: parsed.at, line: number, disk, event: parsed.event, io });
+                insert(window, HeldIo { at: parsed.at, line: number, disk, event: parsed.event, io });
                 if io.flush || u64::from(io.length) == rest.length {
                     break;
                 }
@@ -194,7 +194,7 @@ impl Trace {
         Wrong::new(format!("{what}; {met}"), "look at the file").at(&self.name, 0)
     }
 
-    fn out_of_order(&mut self, held: &Held) -> TraceError {
+    fn out_of_order(&mut self, held: &HeldIo) -> TraceError {
         self.window.clear();
         self.is_over = true;
         self.end = None;
@@ -213,7 +213,7 @@ impl Iterator for Trace {
 }
 
 /// Puts it behind all that are not later. Traces are nearly in order, so that it is at most a few steps from the end.
-fn insert(window: &mut VecDeque<Held>, held: Held) {
+fn insert(window: &mut VecDeque<HeldIo>, held: HeldIo) {
     let later = window.iter().rev().take_while(|other| other.at > held.at).count();
     if later == 0 {
         window.push_back(held);
@@ -277,7 +277,7 @@ fn placed(offset: u64, length: u32, end: u64, beyond: Beyond) -> Result<u64, Wro
 }
 
 /// Place of each disk of the trace on the device.
-struct Places {
+struct DiskPlaces {
     /// `None`: all of them are told apart, none is moved.
     disks: Option<Disks>,
     beyond: Beyond,
@@ -288,10 +288,10 @@ struct Places {
     last: usize,
 }
 
-impl Places {
-    fn new(disks: Option<Disks>, beyond: Beyond) -> Places {
+impl DiskPlaces {
+    fn new(disks: Option<Disks>, beyond: Beyond) -> DiskPlaces {
         let (names, numbers, bases) = Default::default();
-        Places { disks, beyond, names, numbers, bases, last: 0 }
+        DiskPlaces { disks, beyond, names, numbers, bases, last: 0 }
     }
 
     /// Number of a disk, and its first byte on the device; `None` when it is passed over.

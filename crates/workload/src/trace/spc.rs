@@ -6,12 +6,9 @@
 use super::TraceFormat;
 use super::error::Wrong;
 use super::number;
-use super::parsed::{Event, Found, NOTHING, Parsed, direction, wrong_fields};
+use super::parsed::{BlockEvent, LineIos, Parsed, direction, wrong_fields};
 
-pub(super) fn line(line: &str) -> Result<Found<'_>, Wrong> {
-    if line.trim().is_empty() {
-        return Ok(NOTHING);
-    }
+pub(super) fn line(line: &str) -> Result<LineIos<'_>, Wrong> {
     let mut fields = line.split(',').map(str::trim);
     let mut next = || fields.next().ok_or_else(|| wrong_fields(line, TraceFormat::Spc));
     let (unit, block, size, opcode, time) = (next()?, next()?, next()?, next()?, next()?);
@@ -22,7 +19,7 @@ pub(super) fn line(line: &str) -> Result<Found<'_>, Wrong> {
         action: direction(opcode)?,
         offset: number::sectors(number::count(block, "LBA")?, "LBA")?,
         length: number::count(size, "size")?,
-        event: Event::Queued,
+        event: BlockEvent::Queued,
     }
     .alone())
 }

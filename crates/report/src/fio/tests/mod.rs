@@ -382,7 +382,7 @@ fn reads_that_verify_are_reads_and_groups_count_stonewalls_as_in_fio() {
     let last = file.outcomes.last_mut().expect("there are some");
     last.job.options_global = vec![("bs".into(), "4k".into()), ("thread".into(), String::new())];
     let wrote = &mut file.outcomes[1];
-    wrote.job.verify = Some(Verify::of(VerifyMode::WriteThenRead));
+    wrote.job.verify = Some(Verify::of_mode(VerifyMode::WriteThenRead));
     std::mem::swap(&mut wrote.read, &mut wrote.write);
     (wrote.verified, wrote.read) = (wrote.write.latency.count, iostack_model::Flow::default());
     let (ios, bytes) = (wrote.verified, wrote.write.bytes.0);

@@ -103,7 +103,7 @@ fn verified_jobs_need_one_space() {
     let mut job = reads(Engine::IO_URING, 4, 4, 200);
     (job.mix, job.size) = (Mix::WRITE, Some(iostack_model::Amount::Bytes(Bytes::mib(1))));
     job.loops = 1;
-    job.verify = Some(Verify::of(VerifyMode::WriteThenRead));
+    job.verify = Some(Verify::of_mode(VerifyMode::WriteThenRead));
     let drives =
         [("platform.drives", "3"), ("platform.drive", "x25e"), ("platform.drive.flash.capacity", "1GiB")];
     let drives: Vec<(String, String)> = drives.iter().map(|&(a, b)| (a.to_owned(), b.to_owned())).collect();

@@ -142,7 +142,7 @@ fn a_batch_of_completions_is_waited_for() {
 
 #[test]
 fn what_was_written_is_read_back() {
-    let verify = |mode| Some(Verify::of(mode));
+    let verify = |mode| Some(Verify::of_mode(mode));
     let size = Some(iostack_model::Amount::Bytes(Bytes::mib(1)));
     let write = Job { mix: Mix::WRITE, verify: verify(VerifyMode::WriteThenRead), size, ..deep(8) };
     let outcome = one(&write);
@@ -170,7 +170,7 @@ fn a_device_that_forgets_is_found_out() {
         world.sim.keep_stamps();
         let root = world.add(Box::new(Faulty { loses: None, brings, seen: 0 }));
         world.set_root(root);
-        let verify = Some(Verify { fatal: true, ..Verify::of(VerifyMode::WriteThenRead) });
+        let verify = Some(Verify { fatal: true, ..Verify::of_mode(VerifyMode::WriteThenRead) });
         let size = Some(iostack_model::Amount::Bytes(Bytes::kib(40)));
         let job = Job { mix: Mix::WRITE, access: Access::Sequential, verify, size, ..Job::default() };
         let ran = run_world(world, &About::default(), &[job], &RunOptions::seeded(1)).expect("runs");

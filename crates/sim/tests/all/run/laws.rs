@@ -41,7 +41,7 @@ fn job(rng: &mut Rng) -> Job {
         1 => job.think = Some(Think { time: Nanos::micros(50), every: 3, spin: Nanos(0) }),
         2 => job.sync = Sync { fsync_every: 5, end_fsync: true, ..Sync::default() },
         3 if job.mix.write > 0 && job.mix.trim == 0 => {
-            job.verify = Some(Verify::of(VerifyMode::WriteThenRead));
+            job.verify = Some(Verify::of_mode(VerifyMode::WriteThenRead));
         }
         _ => {}
     }
@@ -54,7 +54,7 @@ fn check(outcome: &Outcome, what: &str) {
     let by_series: u64 = outcome.series.iter().flat_map(|element| element.ios).sum();
     assert_eq!(by_series, outcome.ios(), "{what}");
     let heat = &outcome.heat;
-    let (mut whole, all) = (Heat::of(Nanos(1)), heat.joined(heat.columns.len()));
+    let (mut whole, all) = (Heat::of_slices(Nanos(1)), heat.joined(heat.columns.len()));
     whole.add(Nanos(0), &outcome.latency());
     assert_eq!(all.columns, whole.columns, "{what}");
     for (column, cells) in (0..).zip(&heat.columns) {

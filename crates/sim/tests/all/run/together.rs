@@ -96,7 +96,7 @@ fn what_is_read_back_or_trimmed_between_the_writes_takes_turns_with_them() {
         let verify = Verify {
             backlog: backlog.map(|(writes, reads)| Backlog { writes, reads }),
             trims: trims.map(|read_zeroes| Trims { percent: 100, writes: 4, blocks: 3, read_zeroes }),
-            ..Verify::of(VerifyMode::WriteThenRead)
+            ..Verify::of_mode(VerifyMode::WriteThenRead)
         };
         let size = Some(Amount::Bytes(Bytes::kib(4 * 9)));
         let sequential = Job { engine: Engine::Libaio, access: Access::Sequential, size, ..Job::default() };

@@ -6,86 +6,18 @@ use iostack_workload::trace::{Beyond, Disks, TraceOptions};
 
 use super::{READ, TRIM, flush, io, parsed, refused, trace};
 
-const V3: &str = "fio version 3 iolog\n";
-
-/// Format, text, number of the wrong line, what is said about it.
-type Case<'a> = (TraceFormat, String, u32, &'a str);
-
-fn all_are_said(cases: &[Case]) {
-    for (format, text, line, wanted) in cases {
-        let said = refused(text, *format, &TraceOptions::default());
+#[test]
+fn a_malformed_line_is_named_with_its_remedy() {
+    let cases = include_str!("../../data/traces/errors.txt").lines().filter(|line| !line.starts_with('#'));
+    for case in cases {
+        let [format, text, line, wanted] = case.split(" | ").collect::<Vec<_>>()[..] else {
+            panic!("{case}")
+        };
+        let format = TraceFormat::named(format).expect(case);
+        let said = refused(&text.replace("\\n", "\n"), format, &TraceOptions::default());
         assert!(said.starts_with(&format!("some.trace:{line}: ")), "{said}");
         assert!(said.contains(wanted), "`{said}` does not say `{wanted}`");
     }
-}
-
-#[test]
-fn a_malformed_line_of_values_between_commas_is_named_with_its_remedy() {
-    use TraceFormat::{MsrCsv, Spc};
-    let good_spc = "0,8,512,R,0.1\n";
-    all_are_said(&[
-        (
-            Spc,
-            format!("{good_spc}0,8,512,R\n"),
-            2,
-            "`0,8,512,R` is not a line of the format spc; a line looks like",
-        ),
-        (Spc, format!("{good_spc}0,8,512,X,0.2\n"), 2, "`X` is neither read nor write; correct or remove"),
-        (
-            Spc,
-            format!("{good_spc}2,30862016,4096,W,2 448003\n"),
-            2,
-            "the time `2 448003` is not a number of seconds",
-        ),
-        (Spc, "0,-8,512,R,0.1\n".into(), 1, "the LBA `-8` is not a whole number"),
-        (
-            Spc,
-            "0,36028797018963968,512,R,0.1\n".into(),
-            1,
-            "the LBA of 36028797018963968 sectors is beyond 2^64",
-        ),
-        (Spc, "0,36028797018963967,1024,R,0.1\n".into(), 1, "it ends beyond 2^64 bytes"),
-        (Spc, "0,8,4294967296,R,0.1\n".into(), 1, "a read of 4294967296 bytes is longer than 4 GiB"),
-        (MsrCsv, "128166372003061629,usr,0,Read,12\n".into(), 1, "is not a line of the format msr"),
-        (MsrCsv, "99999999999999999999,usr,0,Read,0,512,1\n".into(), 1, "is larger than 2^64"),
-    ]);
-}
-
-#[test]
-fn a_malformed_line_of_words_is_named_with_its_remedy() {
-    use TraceFormat::{Blkparse, Disksim, FioIolog};
-    all_are_said(&[
-        (Disksim, "1.0 0 8 16\n".into(), 1, "is not a line of the format disksim"),
-        (Disksim, "1.0 0 8 16 1 7\n".into(), 1, "is not a line of the format disksim"),
-        (Disksim, "1.0 0 8 16 g\n".into(), 1, "the flags `g` are not a hexadecimal number"),
-        (
-            Blkparse,
-            "8,0 3 11 0.1 697 Q W 223490 + x [a]\n".into(),
-            1,
-            "the number of sectors `x` is not a whole",
-        ),
-        (
-            Blkparse,
-            "8,0 3 11 0.1 697 Q ZA 8 + 8 [a]\n".into(),
-            1,
-            "`ZA` says neither read, write, discard nor",
-        ),
-        (
-            Blkparse,
-            "a line of its own\n".into(),
-            1,
-            "`a line of its own` is not a line of the format blkparse",
-        ),
-        (FioIolog, "/f read 0 4096\n".into(), 1, "the first line of fio's log names its version"),
-        (FioIolog, format!("{V3}1 /f read 0\n"), 2, "`1 /f read 0` is not a line of version 3"),
-        (
-            FioIolog,
-            format!("{V3}1 /f erase 0 1\n"),
-            2,
-            "version 3 of fio's log has no `erase` here; there are read",
-        ),
-        (FioIolog, format!("{V3}1 /f wait 9 1\n"), 2, "has no `wait` here; remove the line"),
-    ]);
 }
 
 #[test]
