@@ -39,13 +39,13 @@ pub enum BpfError {
     /// The running kernel lacks a tracepoint that a program needs.
     #[error("the kernel has no tracepoint `{name}`")]
     NoTracepoint {
-        /// Its name.
+        /// The name that the kernel knows it by.
         name: String,
     },
     /// The tracepoint hands over something else than we know.
     #[error("the kernel's tracepoint `{name}` has {found} arguments; known are {known}")]
     OtherArguments {
-        /// Its name.
+        /// The name that the kernel knows it by.
         name: String,
         /// In the running kernel.
         found: usize,
@@ -55,19 +55,19 @@ pub enum BpfError {
     /// The kernel's verifier refused a program, which is our fault or a change of the kernel.
     #[error("the kernel refuses the BPF program `{program}`: {verdict}")]
     Refused {
-        /// Which.
+        /// The name of the BPF program.
         program: String,
         /// The verifier's last words.
         verdict: String,
         /// The error number.
         source: io::Error,
     },
-    /// Anything else.
+    /// Loading failed otherwise.
     #[error("cannot {act}")]
     Failed {
         /// What was tried.
         act: String,
-        /// Why not.
+        /// The error that was met.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
@@ -96,7 +96,7 @@ pub struct Object {
 /// What one program did since statistics are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramUse {
-    /// Its name.
+    /// The name that the kernel knows it by.
     pub name: String,
     /// How often it ran, and how long in all, while [`count_time`] was on.
     pub runs: u64,

@@ -16,7 +16,7 @@ use crate::backend::Station;
 use crate::tally::BackTally;
 
 /// Runs the loop of a thread once, to measure or, where true, to read back.
-type Load<'a> = &'a mut dyn FnMut(&mut Station<'_>, bool) -> Result<(), EngineError>;
+type RunLoad<'a> = &'a mut dyn FnMut(&mut Station<'_>, bool) -> Result<(), EngineError>;
 
 /// From here on what was written is read, and nothing measured. Gives what was asked until now.
 fn begin(station: &mut Station<'_>, plan: Plan, job: &Job) -> Source {
@@ -31,7 +31,7 @@ pub(crate) fn load_passes(
     job: &Job,
     repeat: &mut Option<Plan>,
     back: &mut Option<BackTally>,
-    load: Load<'_>,
+    load: RunLoad<'_>,
 ) -> Result<(), EngineError> {
     load(station, false)?;
     let passes = if is_read_by_pass(job) { job.loops } else { 1 };
@@ -62,7 +62,7 @@ pub(crate) fn read_last(
     plan: Plan,
     job: &Job,
     back: &mut Option<BackTally>,
-    load: Load<'_>,
+    load: RunLoad<'_>,
 ) -> Result<(), EngineError> {
     begin(station, plan, job);
     station.meter.silence();

@@ -25,7 +25,7 @@ use iostack_workload::{Op, Source};
 
 use crate::extras::Extras;
 use crate::files::Files;
-use crate::meter::{Meter, Turn};
+use crate::meter::{Meter, MeterTurn};
 use crate::payload::Payload;
 use crate::sys;
 
@@ -111,10 +111,10 @@ pub(crate) struct Station<'a> {
 #[inline(never)]
 pub(crate) fn turn(meter: &mut Meter<'_>, source: &mut Source, now: u64) -> bool {
     let turn = meter.cross(now);
-    if turn == Turn::Begin {
+    if turn == MeterTurn::Begin {
         source.begin();
     }
-    turn == Turn::Stop
+    turn == MeterTurn::Stop
 }
 
 impl Station<'_> {
@@ -122,15 +122,15 @@ impl Station<'_> {
     pub(crate) fn turn(&mut self, now: u64) -> bool {
         let turn = self.meter.cross(now);
         match turn {
-            Turn::Go => {}
-            Turn::Begin => {
+            MeterTurn::Go => {}
+            MeterTurn::Begin => {
                 self.load.begin(now);
                 self.extras.begin(now, self.meter.origin());
                 self.lane.iter_mut().for_each(|lane| lane.restart());
             }
-            Turn::Stop => self.load.stop(),
+            MeterTurn::Stop => self.load.stop(),
         }
-        turn == Turn::Stop
+        turn == MeterTurn::Stop
     }
 
     /// Does what comes next while nothing is in flight, and is no I/O; true when it is enough.

@@ -34,7 +34,7 @@ struct OpenSlice {
 }
 
 #[derive(Clone, Default)]
-struct State {
+struct BoardState {
     flows: [Tally; 3],
     submit: [Recorder; 3],
     after_submit: [Recorder; 3],
@@ -61,7 +61,7 @@ pub(crate) struct Board {
     goal: Option<Steadiness>,
     /// The goal was reached.
     steady: AtomicBool,
-    state: Mutex<Box<State>>,
+    state: Mutex<Box<BoardState>>,
 }
 
 /// What a board holds when all threads have ended.
@@ -80,7 +80,8 @@ impl Board {
     /// For `threads` threads; `watched` when somebody asks for progress.
     pub(crate) fn new(threads: usize, slice: Nanos, watched: bool) -> Board {
         let (positions, standings) = (vec![0; threads], vec![None; threads]);
-        let state = State { positions, standings, watched, heat: Heat::of_slices(slice), ..State::default() };
+        let state =
+            BoardState { positions, standings, watched, heat: Heat::of_slices(slice), ..BoardState::default() };
         let state = Mutex::new(Box::new(state));
         Board { slice, goal: None, steady: AtomicBool::new(false), state }
     }
@@ -100,7 +101,7 @@ impl Board {
         self.goal.map(|_| self.lock().seen.unwrap_or(NOT_STEADY))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Box<State>> {
+    fn lock(&self) -> MutexGuard<'_, Box<BoardState>> {
         // A thread that panicked while adding leaves sums that are still sums.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -196,7 +197,7 @@ impl Board {
     }
 }
 
-impl State {
+impl BoardState {
     fn add_side(&mut self, side: &mut SideTally) {
         let parts = [(&mut self.submit, &mut side.submit), (&mut self.after_submit, &mut side.after_submit)];
         for (totals, parts) in parts {

@@ -13,11 +13,11 @@ pub enum EngineError {
     Refused {
         /// What was opened.
         path: PathBuf,
-        /// Reading, writing.
+        /// What it was opened for: reading or writing.
         intent: &'static str,
-        /// With `O_DIRECT`.
+        /// It was opened with `O_DIRECT`.
         direct: bool,
-        /// Why not.
+        /// The error the operating system gave.
         source: io::Error,
     },
     /// The user's: there is not enough room for the file.
@@ -25,9 +25,9 @@ pub enum EngineError {
         "`{path}` does not fit: {size} asked for, {free} free; free some space or ask for a smaller size"
     )]
     NoSpace {
-        /// The file.
+        /// The file concerned.
         path: PathBuf,
-        /// Its size.
+        /// The size of the file.
         size: Bytes,
         /// What there is.
         free: Bytes,
@@ -39,9 +39,9 @@ pub enum EngineError {
         engine: &'static str,
         /// Asked depth of one thread.
         depth: u32,
-        /// Threads.
+        /// The number of threads wanted.
         threads: u32,
-        /// Which limit.
+        /// The limit that was met.
         limit: String,
         /// What to do.
         remedy: String,
@@ -51,7 +51,7 @@ pub enum EngineError {
     EngineUnavailable {
         /// Engine's name.
         engine: &'static str,
-        /// Why.
+        /// The reason, in a sentence for people.
         reason: String,
         /// What to do.
         remedy: &'static str,
@@ -74,9 +74,9 @@ pub enum EngineError {
         "cannot be user {user:?} of group {group:?} ({source}); start it as root, or leave uid and gid out"
     )]
     Identity {
-        /// As asked.
+        /// The user that was asked for.
         user: Option<u32>,
-        /// As asked.
+        /// The group that was asked for.
         group: Option<u32>,
         /// The kernel's answer.
         source: io::Error,
@@ -138,7 +138,7 @@ pub enum EngineError {
         act: &'static str,
         /// On which file.
         path: PathBuf,
-        /// Why not.
+        /// The error the operating system gave.
         source: io::Error,
     },
     /// The world's: a thread could not be started.
@@ -146,7 +146,7 @@ pub enum EngineError {
     Thread {
         /// Which, from 0.
         thread: u32,
-        /// Why not.
+        /// The error the operating system gave.
         source: io::Error,
     },
     /// The user's: the job makes no sense on this target.

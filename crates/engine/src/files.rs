@@ -94,7 +94,6 @@ impl Files {
         self.path.clone()
     }
 
-    /// How many.
     pub(crate) fn count(&self) -> u16 {
         self.count
     }

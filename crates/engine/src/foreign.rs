@@ -27,7 +27,6 @@ pub(crate) struct Others {
 }
 
 impl Others {
-    /// Until now.
     pub(crate) fn now() -> Others {
         let ourselves = std::process::id().to_string();
         let Ok(entries) = fs::read_dir("/proc") else { return Others::default() };

@@ -14,12 +14,12 @@ use std::time::Duration;
 /// The meeting point of a stage's threads.
 #[derive(Default)]
 pub(crate) struct Gate {
-    state: Mutex<State>,
+    state: Mutex<GateState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct GateState {
     ready: usize,
     cancelled: bool,
     /// Ticks of the start.
@@ -41,22 +41,22 @@ struct State {
 impl Gate {
     /// For so many groups and jobs.
     pub(crate) fn new(groups: usize, jobs: usize) -> Gate {
-        let state = State {
+        let state = GateState {
             finished: vec![0; groups],
             finished_jobs: vec![0; jobs],
             begun: vec![None; jobs],
             begun_groups: vec![None; groups],
             planned: Some(0),
-            ..State::default()
+            ..GateState::default()
         };
         Gate { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, GateState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait_while(&self, mut unfinished: impl FnMut(&State) -> bool) -> MutexGuard<'_, State> {
+    fn wait_while(&self, mut unfinished: impl FnMut(&GateState) -> bool) -> MutexGuard<'_, GateState> {
         let state = self.lock();
         self.changed.wait_while(state, |state| unfinished(state)).unwrap_or_else(PoisonError::into_inner)
     }

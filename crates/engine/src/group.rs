@@ -20,8 +20,8 @@ pub(crate) struct Group<'a> {
     pub(crate) board: Arc<Board>,
     /// From the start of the stage to the first measured I/O.
     pub(crate) origin: Nanos,
-    pub(crate) before: Counted,
-    pub(crate) after: Counted,
+    pub(crate) before: GroupCounts,
+    pub(crate) after: GroupCounts,
     /// Kernel workers of the whole process, from before to after.
     pub(crate) workers: Workers,
     pub(crate) reports: Vec<WorkerReport>,
@@ -34,7 +34,7 @@ pub(crate) struct Group<'a> {
 
 /// What the machine counts, at one moment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counted {
+pub(crate) struct GroupCounts {
     pub(crate) device: Option<DeviceCount>,
     pub(crate) cpu: CpuCount,
     /// All other programs and the kernel's threads.
@@ -52,8 +52,8 @@ impl<'a> Group<'a> {
             board: Arc::new(Board::new(threads, slice, watched).until(goal)),
             origin: starts.min().unwrap_or_default(),
             works,
-            before: Counted::default(),
-            after: Counted::default(),
+            before: GroupCounts::default(),
+            after: GroupCounts::default(),
             workers: Workers::default(),
             reports: Vec::new(),
             started_unix_ms: 0,
@@ -83,11 +83,11 @@ impl<'a> Group<'a> {
         self.works.iter().map(|work| work.job.threads as usize).sum()
     }
 
-    pub(crate) fn count(&self, watch: &mut WorkerWatch) -> Counted {
+    pub(crate) fn count(&self, watch: &mut WorkerWatch) -> GroupCounts {
         if self.works.iter().any(|work| matches!(work.job.engine, Engine::IoUring { .. })) {
             watch.sample();
         }
-        Counted {
+        GroupCounts {
             device: self.first().storage.top().and_then(|device| counters::device(&device.name)),
             cpu: counters::cpu(),
             others: Others::now(),

@@ -64,7 +64,7 @@ pub use sys::allow_many_files;
 pub struct Work {
     /// What is asked.
     pub job: Job,
-    /// What answers.
+    /// The target that the job runs on.
     pub target: TargetName,
     /// The storage behind it, for its counters and its doubts.
     pub storage: Storage,

@@ -54,8 +54,8 @@ pub(crate) struct Rhythm {
 
 /// What the loop does after an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// Go on.
+pub(crate) enum MeterTurn {
+    /// The loop goes on as before.
     Go,
     /// The ramp is over: start the count of what is to be done.
     Begin,
@@ -126,7 +126,7 @@ pub(crate) struct Paused {
 }
 
 impl<'a> Meter<'a> {
-    /// A meter of thread `thread` of the board's group. Nothing counts before [`Turn::Begin`].
+    /// A meter of thread `thread` of the board's group. Nothing counts before [`MeterTurn::Begin`].
     #[inline(never)]
     pub(crate) fn new(
         clock: &'static Clock,
@@ -295,10 +295,10 @@ impl<'a> Meter<'a> {
     /// Passes an edge at the moment `now`: decides what it was and where the next one is.
     #[cold]
     #[inline(never)]
-    pub(crate) fn cross(&mut self, now: u64) -> Turn {
+    pub(crate) fn cross(&mut self, now: u64) -> MeterTurn {
         if self.stopped {
             self.edge = u64::MAX;
-            return Turn::Stop;
+            return MeterTurn::Stop;
         }
         if self.stop.load(Ordering::Relaxed) {
             self.interrupted = true;
@@ -316,13 +316,13 @@ impl<'a> Meter<'a> {
         }
         if self.silent {
             self.edge = now + self.publish_ticks;
-            return Turn::Go;
+            return MeterTurn::Go;
         }
         if !self.measuring {
             if now < self.border {
                 self.ramped = true;
                 self.edge = self.border.min(now + self.publish_ticks);
-                return Turn::Go;
+                return MeterTurn::Go;
             }
             self.watch.open();
             self.measuring = true;
@@ -337,20 +337,20 @@ impl<'a> Meter<'a> {
             self.waited = self.waited.map(|_| self.use_at_begin.waiting);
             self.slice = self.slice_of(now);
             self.set_edge(now);
-            return Turn::Begin;
+            return MeterTurn::Begin;
         }
         let slice = self.slice_of(now);
         if self.watched || slice > self.slice {
             self.publish(slice);
         }
         self.set_edge(now);
-        Turn::Go
+        MeterTurn::Go
     }
 
-    fn end(&mut self) -> Turn {
+    fn end(&mut self) -> MeterTurn {
         self.stopped = true;
         self.edge = u64::MAX;
-        Turn::Stop
+        MeterTurn::Stop
     }
 
     fn slice_of(&self, moment: u64) -> u64 {

@@ -38,7 +38,7 @@ struct WorkingSet {
 }
 
 impl WorkingSet {
-    fn of(data: &Data, seed: u64, thread: u32, region: u64) -> Option<WorkingSet> {
+    fn repeated(data: &Data, seed: u64, thread: u32, region: u64) -> Option<WorkingSet> {
         let Data::Repeated(Repeated { set_percent: percent @ 1.., shared, .. }) = *data else { return None };
         let seed = if shared { seed } else { Rng::stream(seed, u64::from(thread)).next_u64() };
         let blocks = (region / TAG_EVERY as u64).saturating_mul(u64::from(percent)) / 100;
@@ -89,7 +89,7 @@ impl Payload {
             Data::Compressible(percent) | Data::CompressibleBy(percent, _) => percent < 100,
             Data::Random | Data::Duplicate(_) | Data::Repeated(_) => true,
         };
-        let set = WorkingSet::of(&job.data, job.seed, thread, region);
+        let set = WorkingSet::repeated(&job.data, job.seed, thread, region);
         Ok(Payload { reads, writes, tag: rng.next_u64(), tagged, duplicates, set, rng })
     }
 

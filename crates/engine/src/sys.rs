@@ -117,7 +117,6 @@ pub(crate) fn sync(file: RawFd, data_only: bool) -> io::Result<()> {
     check(unsafe { call(file) })
 }
 
-/// `sync_file_range`.
 pub(crate) fn sync_range(file: RawFd, offset: u64, length: u64, how: RangeSync) -> io::Result<()> {
     let flags = [
         (how.wait_before, libc::SYNC_FILE_RANGE_WAIT_BEFORE),

@@ -22,7 +22,6 @@ impl<'a> Watch<'a> {
         Watch { observer, opened, closed, over }
     }
 
-    /// Somebody looks.
     pub(crate) fn is_observed(&self) -> bool {
         self.observer.is_some()
     }

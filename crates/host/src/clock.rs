@@ -70,7 +70,7 @@ impl Clock {
         Clock { tsc: false, hz: 0, mult: 1 << SHIFT, how: "CLOCK_MONOTONIC_RAW itself" }
     }
 
-    /// Ticks now.
+    /// The ticks that the clock shows now.
     #[inline]
     pub fn now(&self) -> u64 {
         if self.tsc { sys::time_stamp() } else { sys::monotonic_raw_ns() }

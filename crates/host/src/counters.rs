@@ -207,7 +207,7 @@ fn parse_waiting(schedstat: &str) -> Option<Nanos> {
 /// Kernel threads that do `io_uring` work for this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Workers {
-    /// How many.
+    /// The number of these kernel threads.
     pub count: u32,
     /// CPU time of all of them.
     pub cpu: Nanos,

@@ -14,7 +14,7 @@ const CELLS: usize = 512;
 
 /// One thing to do.
 #[derive(Debug)]
-pub(crate) enum Act {
+pub(crate) enum EmergencyAct {
     /// Remove a file.
     Unlink(CString),
     /// Write a setting back; when that worked its journal entry goes too.
@@ -23,7 +23,7 @@ pub(crate) enum Act {
 
 struct Cell {
     armed: AtomicBool,
-    act: OnceLock<Act>,
+    act: OnceLock<EmergencyAct>,
 }
 
 static TABLE: [Cell; CELLS] = [const { Cell { armed: AtomicBool::new(false), act: OnceLock::new() } }; CELLS];
@@ -40,7 +40,7 @@ impl Drop for Ticket {
 }
 
 /// Prepares `act`; `None` when all cells are used up.
-pub(crate) fn arm(act: Act) -> Option<Ticket> {
+pub(crate) fn arm(act: EmergencyAct) -> Option<Ticket> {
     let index =
         USED.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |used| (used < CELLS).then_some(used + 1));
     let index = index.ok()?;
@@ -87,12 +87,12 @@ pub(crate) fn run() {
             continue;
         }
         match cell.act.get() {
-            Some(Act::Unlink(path)) => sys::unlink_raw(path),
-            Some(Act::Restore { setting, value, journal }) if sys::write_raw(setting, value) => {
+            Some(EmergencyAct::Unlink(path)) => sys::unlink_raw(path),
+            Some(EmergencyAct::Restore { setting, value, journal }) if sys::write_raw(setting, value) => {
                 sys::unlink_raw(journal);
             }
             // A setting that could not be written keeps its journal entry, which the next run reads.
-            Some(Act::Restore { .. }) | None => {}
+            Some(EmergencyAct::Restore { .. }) | None => {}
         }
     }
 }

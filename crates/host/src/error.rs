@@ -69,7 +69,7 @@ pub enum HostError {
          there are"
     )]
     FileInDev {
-        /// The file.
+        /// The file concerned.
         path: PathBuf,
     },
     /// A file was to be made, and its name is taken.
@@ -78,13 +78,13 @@ pub enum HostError {
          again, or name the file itself"
     )]
     Appeared {
-        /// The name.
+        /// The name that was asked for.
         path: PathBuf,
     },
     /// Somebody else's file was found under the name of ours, and could not be given its name back.
     #[error("`{path}` was replaced meanwhile; what replaced it is now `{aside}`, rename it back")]
     MovedAside {
-        /// Its name.
+        /// The name that was asked for.
         path: PathBuf,
         /// Where it is.
         aside: PathBuf,
@@ -94,11 +94,11 @@ pub enum HostError {
     /// The world refused an act.
     #[error("cannot {intent} `{path}`")]
     Refused {
-        /// The object.
+        /// The file or device it happened on.
         path: PathBuf,
-        /// The act.
+        /// What was tried, as a verb.
         intent: &'static str,
-        /// Why.
+        /// The error the operating system gave.
         source: io::Error,
     },
     /// Somebody uses the target, or something that is built on it.
@@ -168,7 +168,7 @@ pub enum HostError {
         "`{path}` is in use: another run of iostack writes to it; wait until it ends, or name another file"
     )]
     Written {
-        /// The file.
+        /// The file concerned.
         path: PathBuf,
     },
     /// This user may not write there.
@@ -180,7 +180,7 @@ pub enum HostError {
     /// The file system is too full.
     #[error("`{path}` has {free} free and {needed} are needed; free some space, or ask for less with --size")]
     NoSpace {
-        /// The directory.
+        /// The directory concerned.
         path: PathBuf,
         /// What is needed.
         needed: Bytes,
@@ -193,9 +193,9 @@ pub enum HostError {
          system's own); raise it, or ask for less with --size"
     )]
     FileLimit {
-        /// The file.
+        /// The file concerned.
         path: PathBuf,
-        /// Its length.
+        /// The length that the file needs.
         needed: Bytes,
     },
     /// Too little is free for any scratch file that means something.
@@ -212,13 +212,13 @@ pub enum HostError {
     /// The kernel does not know this device.
     #[error("there is no block device `{device}`; `lsblk` lists those there are")]
     NoDevice {
-        /// Its name.
+        /// The device's name.
         device: String,
     },
     /// The device does not have this scheduler.
     #[error("{device} has no scheduler `{name}`; it has {choices}")]
     NoScheduler {
-        /// The device.
+        /// The device's name.
         device: String,
         /// What was asked for.
         name: String,
@@ -228,9 +228,9 @@ pub enum HostError {
     /// Another process has changed the setting and not yet put it back.
     #[error("process {pid} has changed the scheduler of {device}; wait until it ends, or stop it")]
     SettingBusy {
-        /// The device.
+        /// The device's name.
         device: String,
-        /// Who.
+        /// The process that holds it.
         pid: u32,
     },
 }

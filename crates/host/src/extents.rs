@@ -14,7 +14,7 @@ use iostack_model::Bytes;
 use crate::HostError;
 use crate::sys::{self, EXTENTS_PER_CALL, Extent};
 
-/// `FIEMAP_EXTENT_LAST`, include/uapi/linux/fiemap.h.
+/// `FIEMAP_EXTENT_LAST` of `linux/fiemap.h`.
 const LAST: u32 = 0x1;
 /// `FIEMAP_EXTENT_UNWRITTEN`: reserved, reads as zeroes.
 const UNWRITTEN: u32 = 0x800;

@@ -25,7 +25,7 @@ pub(crate) enum Identity {
 }
 
 impl Identity {
-    pub(crate) fn of(data: &Metadata) -> Identity {
+    pub(crate) fn of_metadata(data: &Metadata) -> Identity {
         if data.file_type().is_block_device() {
             Identity::Device { number: data.rdev() }
         } else {
@@ -35,7 +35,7 @@ impl Identity {
 
     /// Of what a name leads to now.
     pub(crate) fn of_path(path: &Path) -> Option<Identity> {
-        fs::metadata(path).ok().map(|data| Identity::of(&data))
+        fs::metadata(path).ok().map(|data| Identity::of_metadata(&data))
     }
 }
 
@@ -111,7 +111,7 @@ impl Held {
         let kind = kind_of(&data)
             .map_err(|found| HostError::Unsuitable { typed: path.display().to_string(), found })?;
         let target = TargetName { kind, path: path.to_owned() };
-        let held = Held { file, target, identity: Identity::of(&data), claim: OnceLock::new() };
+        let held = Held { file, target, identity: Identity::of_metadata(&data), claim: OnceLock::new() };
         if kind == TargetKind::File && held.is_among_devices() {
             return Err(HostError::FileInDev { path: path.to_owned() });
         }
@@ -141,7 +141,7 @@ impl Held {
     /// Opens the held file.
     pub fn reopen(&self, options: &OpenOptions) -> io::Result<File> {
         let file = options.open(self.handle())?;
-        if Identity::of(&file.metadata()?) == self.identity {
+        if Identity::of_metadata(&file.metadata()?) == self.identity {
             Ok(file)
         } else {
             Err(io::Error::other("it is not the file that was looked at"))
@@ -193,7 +193,8 @@ impl Held {
         // it is removed.
         let aside = folder.join(own_name::new_name() + ".removed");
         fs::rename(self.path(), &aside).map_err(refused)?;
-        let is_ours = fs::symlink_metadata(&aside).is_ok_and(|data| Identity::of(&data) == self.identity);
+        let is_ours =
+            fs::symlink_metadata(&aside).is_ok_and(|data| Identity::of_metadata(&data) == self.identity);
         if !is_ours {
             fs::hard_link(&aside, self.path()).map_err(|source| HostError::MovedAside {
                 path: self.path().to_owned(),
@@ -253,7 +254,7 @@ fn among_devices(path: &Path, own: u64, dev: u64, root: u64) -> bool {
 
 /// Marks what has this name as made by iostack, if it is what was made; gives it then.
 pub fn mark_made(path: &Path, made: &Metadata) -> Option<Held> {
-    let held = Held::find(path).ok().flatten().filter(|held| held.identity == Identity::of(made))?;
+    let held = Held::find(path).ok().flatten().filter(|held| held.identity == Identity::of_metadata(made))?;
     marks::mark_made(&held);
     Some(held)
 }

@@ -24,7 +24,7 @@ use crate::held::{Held, Identity};
 use crate::mounts::mounts;
 use crate::resolve::target_size;
 use crate::roots::{Root, names, number, text};
-use crate::signature::{Found, recognise};
+use crate::signature::{FoundSignature, recognise};
 use crate::{HostError, chain, marks, sys};
 
 /// Refuses, naming what is there, when writing to `target` would harm someone. `destroy_data` says that the user has
@@ -142,12 +142,14 @@ fn permit_file(file: &Held, destroy_data: bool) -> Result<(), HostError> {
     }
     match content(file)? {
         None => Ok(()),
-        Some(Found::Table(what) | Found::Content(what)) => Err(HostError::Signature { path: path(), what }),
+        Some(FoundSignature::Table(what) | FoundSignature::Content(what)) => {
+            Err(HostError::Signature { path: path(), what })
+        }
     }
 }
 
 /// What the held file or device says it holds.
-fn content(target: &Held) -> Result<Option<Found>, HostError> {
+fn content(target: &Held) -> Result<Option<FoundSignature>, HostError> {
     let refused = |error| HostError::refused(target.path(), "look for a file system on", error);
     let file = target.reopen(OpenOptions::new().read(true)).map_err(refused)?;
     recognise(&file, target_size(target)?.0).map_err(refused)
@@ -208,8 +210,10 @@ fn permit_device(target: &Held, destroy_data: bool) -> Result<(), HostError> {
     }
     match content(target)? {
         None => Err(HostError::Device { path: path.clone() }),
-        Some(Found::Table(what)) => Err(HostError::Partitioned { path: path.clone(), what: what.to_owned() }),
-        Some(Found::Content(what)) => Err(HostError::Signature { path: path.clone(), what }),
+        Some(FoundSignature::Table(what)) => {
+            Err(HostError::Partitioned { path: path.clone(), what: what.to_owned() })
+        }
+        Some(FoundSignature::Content(what)) => Err(HostError::Signature { path: path.clone(), what }),
     }
 }
 

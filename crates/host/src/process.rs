@@ -50,7 +50,6 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// This process.
     pub(crate) fn current() -> Process {
         let pid = std::process::id();
         let start_ticks = start_ticks(&Root::live(), pid).unwrap_or(0);

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Root(PathBuf);
 
 impl Root {
-    /// This machine.
     pub(crate) fn live() -> Self {
         Root(PathBuf::from("/"))
     }

@@ -101,9 +101,9 @@ pub(crate) fn begun(path: &Path, replaces: bool) -> anyhow::Result<File> {
 /// Refuses what could not be written, and two outputs that are one file: before the run, so that no minute is lost.
 /// Each command hands all its outputs over at once.
 pub fn refuse<'a>(outputs: impl IntoIterator<Item = Output<'a>>) -> anyhow::Result<()> {
-    let mut seen: Vec<(Place, Output<'a>)> = Vec::new();
+    let mut seen: Vec<(SavePlace, Output<'a>)> = Vec::new();
     for output in outputs {
-        let Some(place) = Place::of(output.path) else { continue };
+        let Some(place) = SavePlace::of_output(output.path) else { continue };
         if let Some((_, other)) = seen.iter().find(|(known, _)| *known == place) {
             bail!(
                 "{} `{}` and {} `{}` are the same file; give each one of its own",
@@ -137,7 +137,7 @@ pub fn refuse<'a>(outputs: impl IntoIterator<Item = Output<'a>>) -> anyhow::Resu
 
 /// What a path is, whatever it is called.
 #[derive(PartialEq, Eq)]
-enum Place {
+enum SavePlace {
     /// What exists: device and inode.
     There(u64, u64),
     /// What can be made: device and inode of the directory, and the name in it.
@@ -148,19 +148,19 @@ enum Place {
     Stdout,
 }
 
-impl Place {
+impl SavePlace {
     /// `None` of a device or a FIFO that takes what is written one behind the other.
-    fn of(path: &Path) -> Option<Place> {
+    fn of_output(path: &Path) -> Option<SavePlace> {
         const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
         if STDOUT.iter().any(|name| path == Path::new(name)) {
-            return Some(Place::Stdout);
+            return Some(SavePlace::Stdout);
         }
         if let Ok(data) = path.metadata() {
-            return (!is_sink(path)).then(|| Place::There(data.dev(), data.ino()));
+            return (!is_sink(path)).then(|| SavePlace::There(data.dev(), data.ino()));
         }
         let name = path.file_name().zip(folder(path).metadata().ok());
-        let free = name.map(|(name, data)| Place::Free(data.dev(), data.ino(), name.to_owned()));
-        Some(free.unwrap_or_else(|| Place::Unknown(path.to_owned())))
+        let free = name.map(|(name, data)| SavePlace::Free(data.dev(), data.ino(), name.to_owned()));
+        Some(free.unwrap_or_else(|| SavePlace::Unknown(path.to_owned())))
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use iostack_model::{Bytes, Effort, Memory};
 
-use crate::emergency::{self, Act, Ticket};
+use crate::emergency::{self, EmergencyAct, Ticket};
 use crate::own_name::{new_name, owner_of};
 use crate::{Held, HostError, held, marks, sys};
 
@@ -43,7 +43,7 @@ impl Scratch {
             return Err(too_full());
         }
         let (path, lock) = make(directory).map_err(refused)?;
-        let ticket = sys::c_path(&path).ok().and_then(|path| emergency::arm(Act::Unlink(path)));
+        let ticket = sys::c_path(&path).ok().and_then(|path| emergency::arm(EmergencyAct::Unlink(path)));
         let held = Held::hold(lock.try_clone().map_err(refused)?, &path)?;
         let scratch = Scratch { held: Arc::new(held), lock, _ticket: ticket };
         // Without locks (some network file systems) the process id in the name must do.

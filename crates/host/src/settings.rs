@@ -15,7 +15,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::device::schedulers;
-use crate::emergency::{self, Act, Ticket};
+use crate::emergency::{self, EmergencyAct, Ticket};
 use crate::process::Process;
 use crate::roots::{Root, text};
 use crate::{HostError, own_name, sys};
@@ -144,16 +144,16 @@ fn scheduler_file(root: &Root, device: &str) -> Option<PathBuf> {
 
 fn arm(setting: &Path, before: &str, entry: &Path) -> Option<Ticket> {
     let (setting, journal) = (sys::c_path(setting).ok()?, sys::c_path(entry).ok()?);
-    emergency::arm(Act::Restore { setting, value: before.as_bytes().to_vec(), journal })
+    emergency::arm(EmergencyAct::Restore { setting, value: before.as_bytes().to_vec(), journal })
 }
 
 /// Writes the entry unless there is one: that one's owner lives, or it would have been put back.
 fn write_entry(journal: &Journal, device: &str, path: &Path, before: &str) -> Result<(), HostError> {
     let refused = |error| HostError::refused(path, "write the journal entry", error);
     let owner = Process::current();
-    let entry = Entry { before: before.to_owned(), owner, boot: boot(&journal.root) };
+    let entry = JournalEntry { before: before.to_owned(), owner, boot: boot(&journal.root) };
     match appear(path, &entry.text()) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match Entry::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match JournalEntry::read(path) {
             Some(other) => Err(HostError::SettingBusy { device: device.to_owned(), pid: other.owner.pid }),
             None => Err(refused(error)),
         },
@@ -174,24 +174,24 @@ fn appear(path: &Path, text: &str) -> io::Result<()> {
 
 /// One journal entry.
 #[derive(Debug, PartialEq, Eq)]
-struct Entry {
+struct JournalEntry {
     before: String,
     owner: Process,
     /// A reboot puts settings back by itself.
     boot: String,
 }
 
-impl Entry {
+impl JournalEntry {
     fn text(&self) -> String {
-        let Entry { before, owner, boot } = self;
+        let JournalEntry { before, owner, boot } = self;
         format!("before {before}\npid {}\nstart {}\nboot {boot}\n", owner.pid, owner.start_ticks)
     }
 
-    fn read(path: &Path) -> Option<Entry> {
+    fn read(path: &Path) -> Option<JournalEntry> {
         let text = text(path)?;
         let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
         let owner = Process { pid: value("pid")?.parse().ok()?, start_ticks: value("start")?.parse().ok()? };
-        Some(Entry { before: value("before")?.to_owned(), owner, boot: value("boot")?.to_owned() })
+        Some(JournalEntry { before: value("before")?.to_owned(), owner, boot: value("boot")?.to_owned() })
     }
 }
 
@@ -221,7 +221,7 @@ pub fn restore_all(journal: &Journal) -> Vec<String> {
 /// Puts back one setting if its owner is dead.
 fn restore(journal: &Journal, device: &str) -> Option<String> {
     let path = journal.entry(device);
-    let entry = Entry::read(&path);
+    let entry = JournalEntry::read(&path);
     let stale = entry.as_ref().is_none_or(|entry| entry.boot != boot(&journal.root));
     let setting = scheduler_file(&journal.root, device);
     let (Some(entry), Some(setting), false) = (entry, setting, stale) else {
@@ -229,7 +229,7 @@ fn restore(journal: &Journal, device: &str) -> Option<String> {
         let _ = fs::remove_file(&path);
         return None;
     };
-    let Entry { before, owner, .. } = entry;
+    let JournalEntry { before, owner, .. } = entry;
     if owner.is_alive() {
         return None;
     }

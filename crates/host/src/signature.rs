@@ -8,14 +8,14 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 /// One mark: where, what bytes, and what they mean.
-struct Mark {
+struct SignatureMark {
     offset: u64,
     bytes: &'static [u8],
     name: &'static str,
 }
 
-const fn mark(offset: u64, bytes: &'static [u8], name: &'static str) -> Mark {
-    Mark { offset, bytes, name }
+const fn mark(offset: u64, bytes: &'static [u8], name: &'static str) -> SignatureMark {
+    SignatureMark { offset, bytes, name }
 }
 
 /// md's `MD_SB_MAGIC` 0xa92b4efc, little-endian (`include/uapi/linux/raid/md_p.h`).
@@ -24,7 +24,7 @@ const MD: &[u8] = &[0xfc, 0x4e, 0x2b, 0xa9];
 const BCACHE: &[u8] = &[0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca];
 
 /// Marks at a fixed distance from the start.
-const MARKS: &[Mark] = &[
+const MARKS: &[SignatureMark] = &[
     mark(0, b"LUKS\xba\xbe", "a LUKS volume"),
     mark(0x4000, b"SKUL\xba\xbe", "a LUKS volume"),
     mark(0, b"XFSB", "an xfs file system"),
@@ -58,7 +58,7 @@ const MARKS: &[Mark] = &[
 
 /// What was recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum FoundSignature {
     /// A file system, or a member of something larger; with its article.
     Content(&'static str),
     /// A partition table.
@@ -69,14 +69,14 @@ pub(crate) enum Found {
 const HEAD: u64 = 256 << 10;
 
 /// What the first and last bytes of `device`, `size` bytes long, say; `None` when they say nothing we know.
-pub(crate) fn recognise(device: &File, size: u64) -> io::Result<Option<Found>> {
+pub(crate) fn recognise(device: &File, size: u64) -> io::Result<Option<FoundSignature>> {
     let head = read(device, 0, HEAD.min(size))?;
     let content = MARKS.iter().find(|mark| has(&head, mark.offset, mark.bytes)).map(|mark| mark.name);
     if let Some(name) = content.or_else(|| is_zfs(&head).then_some("a ZFS pool member")) {
-        return Ok(Some(Found::Content(name)));
+        return Ok(Some(FoundSignature::Content(name)));
     }
     if let Some(table) = table(&head) {
-        return Ok(Some(Found::Table(table)));
+        return Ok(Some(FoundSignature::Table(table)));
     }
     at_the_end(device, size)
 }
@@ -115,7 +115,7 @@ fn table(head: &[u8]) -> Option<&'static str> {
 }
 
 /// Marks that stand at the end: the spare GPT, and the two md formats that leave the start to the data.
-fn at_the_end(device: &File, size: u64) -> io::Result<Option<Found>> {
+fn at_the_end(device: &File, size: u64) -> io::Result<Option<FoundSignature>> {
     const TAIL: u64 = 128 << 10;
     if size < HEAD {
         return Ok(None);
@@ -124,14 +124,14 @@ fn at_the_end(device: &File, size: u64) -> io::Result<Option<Found>> {
     let tail = read(device, first, TAIL)?;
     let has_at = |offset: u64, bytes: &[u8]| offset >= first && has(&tail, offset - first, bytes);
     if has_at(size - 512, b"EFI PART") || has_at(size - 4096, b"EFI PART") {
-        return Ok(Some(Found::Table("the spare copy of a GPT partition table")));
+        return Ok(Some(FoundSignature::Table("the spare copy of a GPT partition table")));
     }
     // Version 0.90: 64 KiB before the last multiple of 64 KiB; 1.0: 8 KiB before the end, at a multiple of 4 KiB
     // (md_p.h `MD_NEW_SIZE_SECTORS`; drivers/md/md.c `super_1_load`).
     let old = (size & !0xffff) - (64 << 10);
     let new = (size - (8 << 10)) & !0xfff;
     let md = has_at(old, MD) || has_at(new, MD);
-    Ok(md.then_some(Found::Content("an md array member")))
+    Ok(md.then_some(FoundSignature::Content("an md array member")))
 }
 
 #[cfg(test)]

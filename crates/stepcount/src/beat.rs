@@ -13,7 +13,7 @@
 //! off and told apart. Pure. Start reading at [`beat`].
 
 /// State after an I/O call: instructions so far, I/Os so far.
-pub(crate) type Mark = (u64, u64);
+pub(crate) type BeatMark = (u64, u64);
 
 /// Most expensive turns that are compared with each other.
 const TURNS_MAX: usize = 512;
@@ -25,7 +25,7 @@ const APART_RARE: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Beat {
     /// The marks at which beats begin, and the one at which the last ends; work off the beat is taken off.
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) marks: Vec<BeatMark>,
     /// First and last of them as they were, to find what else lies within.
     pub(crate) within: (u64, u64),
     /// Turns within that are off the beat.
@@ -35,7 +35,6 @@ pub(crate) struct Beat {
 }
 
 impl Beat {
-    /// Whole beats.
     pub(crate) fn count(&self) -> usize {
         self.marks.len() - 1
     }
@@ -53,7 +52,7 @@ struct Peak {
 }
 
 /// The beat of these marks; `None` when no expensive turn comes three times at the same distance.
-pub(crate) fn beat(marks: &[Mark]) -> Option<Beat> {
+pub(crate) fn beat(marks: &[BeatMark]) -> Option<Beat> {
     let peaks = peaks(marks);
     let period = period(&peaks)?;
     let members = members(&peaks, period)?;
@@ -80,7 +79,7 @@ pub(crate) fn beat(marks: &[Mark]) -> Option<Beat> {
 }
 
 /// The expensive turns in order, of too many the most expensive.
-fn peaks(marks: &[Mark]) -> Vec<Peak> {
+fn peaks(marks: &[BeatMark]) -> Vec<Peak> {
     let turns = || marks.windows(2).map(|pair| (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1));
     let mut costs: Vec<u64> = turns().filter(|&(_, ios)| ios > 0).map(|(cost, ios)| cost / ios).collect();
     if costs.is_empty() {
@@ -149,7 +148,7 @@ mod tests {
 
     /// Marks of turns of `usual` instructions and `width` I/Os, of which those that begin at a multiple of `period` I/Os
     /// cost `plan` more, and turn 100 and 333 `slice`.
-    fn marks(turns: u64, usual: u64, width: u64, (period, plan): (u64, u64), slice: u64) -> Vec<Mark> {
+    fn marks(turns: u64, usual: u64, width: u64, (period, plan): (u64, u64), slice: u64) -> Vec<BeatMark> {
         let mut marks = vec![(1000, 0)];
         for turn in 0..turns {
             let &(at, ios) = marks.last().expect("it begins with one");

@@ -19,12 +19,12 @@ pub(crate) enum Instruction {
     SystemCall,
     /// It reads the time-stamp counter, outside of the vdso.
     ReadsClock,
-    /// Anything else.
+    /// Any other instruction, which needs no attention.
     Other,
 }
 
 impl Instruction {
-    fn of(bytes: &[u8]) -> Self {
+    fn decode(bytes: &[u8]) -> Self {
         if bytes.starts_with(SYSCALL) {
             Instruction::SystemCall
         } else if bytes.starts_with(RDTSC) || bytes.starts_with(RDTSCP) {
@@ -76,15 +76,15 @@ impl Code {
         }
         let content = self.pages.get(&page).and_then(Option::as_deref);
         if let Some(bytes) = content.and_then(|bytes| bytes.get(offset..offset + LONGEST)) {
-            return Instruction::of(bytes);
+            return Instruction::decode(bytes);
         }
         // Code that may change, or the end of a page; the page after it may be missing.
         let mut bytes = [0; LONGEST];
         if sys::read_memory(self.pid, address, &mut bytes) {
-            return Instruction::of(&bytes);
+            return Instruction::decode(&bytes);
         }
         sys::read_memory(self.pid, address, &mut bytes[..2]);
-        Instruction::of(&bytes[..2])
+        Instruction::decode(&bytes[..2])
     }
 
     /// One page, when its content cannot change.

@@ -23,7 +23,7 @@ pub enum StepError {
     NotStarted {
         /// The command as it was typed.
         command: String,
-        /// Why.
+        /// The error the operating system gave.
         source: io::Error,
     },
     /// The command was over before anything could be measured.
@@ -45,9 +45,9 @@ pub enum StepError {
     /// The kernel does not let us trace it.
     #[error("may not trace process {pid} (thread {tid}): {reason}")]
     Refused {
-        /// Process.
+        /// The number of the process.
         pid: i32,
-        /// Thread.
+        /// The number of the thread.
         tid: i32,
         /// Why, and what to do.
         reason: String,
@@ -65,7 +65,7 @@ pub enum StepError {
     NoIo {
         /// The command or process.
         subject: String,
-        /// Instructions watched.
+        /// The number of instructions watched.
         instructions: u64,
         /// What it called instead, commonest first.
         calls: String,
@@ -96,19 +96,19 @@ pub enum StepError {
     File {
         /// What was tried.
         act: &'static str,
-        /// On what.
+        /// The file it was tried on.
         path: PathBuf,
-        /// Why not.
+        /// The error the operating system gave.
         source: io::Error,
     },
     /// A tracing call failed in the middle.
     #[error("tracing thread {tid} failed at: {act}")]
     Trace {
-        /// Thread.
+        /// The number of the thread.
         tid: i32,
         /// What was tried.
         act: &'static str,
-        /// Why not.
+        /// The error the operating system gave.
         source: io::Error,
     },
 }

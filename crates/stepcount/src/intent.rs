@@ -50,7 +50,7 @@ fn reads_some(direction: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(words: &str) -> bool {
+    fn reads_by(words: &str) -> bool {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         reads(&words, |name| match name {
             "r.fio" => Some("[global]\nbs=4k\n[a]\nrw=randread\n[b]\nrw = read:8\n".to_owned()),
@@ -72,7 +72,7 @@ mod tests {
             "iostack run r.toml",
             "fio --name=a --size=1m",
         ] {
-            assert!(of(words), "{words}");
+            assert!(reads_by(words), "{words}");
         }
     }
 
@@ -88,7 +88,7 @@ mod tests {
             "dd --rw=randread",
             "",
         ] {
-            assert!(!of(words), "{words}");
+            assert!(!reads_by(words), "{words}");
         }
     }
 }

@@ -62,7 +62,7 @@ const READS_RARE: u64 = 200;
 /// Times to look for a thread that does I/O: a program that has just started may still be doing something else.
 const SEARCHES: u32 = 3;
 
-/// Whose cost.
+/// The program whose cost is counted.
 #[derive(Clone, Debug)]
 pub enum Subject {
     /// A command to start, and to end afterwards with all its children.
@@ -78,7 +78,7 @@ pub enum Subject {
 
 /// What to count, and how long.
 pub struct Question<'a> {
-    /// Whose cost.
+    /// The program whose cost is counted.
     pub subject: Subject,
     /// Time a command gets to reach its steady state.
     pub warm_up: Nanos,

@@ -69,7 +69,6 @@ fn mapping(line: &str) -> Option<Mapping> {
 /// Where an address is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct CodePlace {
-    /// File name.
     pub(crate) object: String,
     /// Function, where the file tells.
     pub(crate) symbol: Option<String>,

@@ -22,7 +22,6 @@ pub(crate) enum Ended {
 pub(crate) struct Call {
     /// Instructions counted when it returned, itself included.
     pub(crate) at: u64,
-    /// Its number.
     pub(crate) number: u64,
     /// I/Os that it submitted.
     pub(crate) ios: u64,
@@ -47,7 +46,6 @@ pub(crate) struct Trace {
     pub(crate) files: Vec<PathBuf>,
     /// Iterations of repeated string instructions that were not counted.
     pub(crate) repeats: u64,
-    /// Signals delivered.
     pub(crate) signals: u64,
     /// Descriptor of the ring that the thread entered last.
     pub(crate) ring: Option<u64>,

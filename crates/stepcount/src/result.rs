@@ -23,7 +23,7 @@ pub struct UserCost {
     pub pid: i32,
     /// The thread that was stepped: the busiest that did I/O.
     pub tid: i32,
-    /// Its name.
+    /// The thread's name.
     pub thread: String,
     /// Its share of the CPU time of all the program's threads, 0..=1.
     pub cpu_share: f64,
@@ -75,7 +75,7 @@ pub struct UserCost {
 /// One kind of system call.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CallCost {
-    /// Name.
+    /// The system call's name.
     pub name: String,
     /// Calls in the window.
     pub count: u64,
@@ -88,7 +88,7 @@ pub struct CallCost {
 /// Instructions in one file or function.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct PlaceCost {
-    /// File name.
+    /// The name of the file that holds the code.
     pub object: String,
     /// Function; `None` for a whole file or where the file has no symbol.
     pub function: Option<String>,
@@ -101,7 +101,7 @@ pub struct PlaceCost {
 /// Executions of one instruction.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct AddressCost {
-    /// File name.
+    /// The name of the file that holds the code.
     pub object: String,
     /// Address as `objdump -d` shows it.
     pub address: u64,
@@ -124,7 +124,7 @@ pub struct FileCost {
 pub enum Doubt {
     /// Too few I/Os for a mean.
     FewIos {
-        /// I/Os counted.
+        /// The number of I/Os counted.
         ios: u64,
     },
     /// The parts of the window differ.
@@ -141,7 +141,7 @@ pub enum Doubt {
     KernelSubmits,
     /// The window was not completed.
     CutShort {
-        /// Why.
+        /// The reason, in a sentence for people.
         reason: String,
     },
     /// Several files took I/O.

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::beat::{self, Mark};
+use super::beat::{self, BeatMark};
 use super::calls::{self, Carries};
 use super::record::{Call, Trace};
 
@@ -93,8 +93,8 @@ pub(crate) fn suffices(trace: &Trace, parts: u64) -> bool {
 }
 
 /// Instructions so far and I/Os so far, after every I/O call from the first that counts on.
-fn marks(trace: &Trace) -> Vec<Mark> {
-    let mut marks: Vec<Mark> = Vec::new();
+fn marks(trace: &Trace) -> Vec<BeatMark> {
+    let mut marks: Vec<BeatMark> = Vec::new();
     let begin = trace.first.unwrap_or(u64::MAX);
     for call in trace.calls.iter().filter(|call| call.ios > 0 && call.at >= begin) {
         let ios = marks.last().map_or(0, |&(_, before)| before + call.ios);
@@ -121,7 +121,7 @@ fn add_call(counted: &mut Counted, call: &Call, files: &[PathBuf]) {
 }
 
 /// Tails of a queue, which wrap, to completions since the first.
-fn completions_so_far(tails: &[(u64, u32)]) -> Vec<Mark> {
+fn completions_so_far(tails: &[(u64, u32)]) -> Vec<BeatMark> {
     let mut sum = 0;
     let mut before = tails.first().map_or(0, |&(_, tail)| tail);
     let add = |&(at, tail): &(u64, u32)| {
@@ -133,7 +133,7 @@ fn completions_so_far(tails: &[(u64, u32)]) -> Vec<Mark> {
 }
 
 /// Instructions per I/O of parts of about equal length, each ending at a mark.
-fn split(marks: &[Mark], parts: u64) -> Vec<f64> {
+fn split(marks: &[BeatMark], parts: u64) -> Vec<f64> {
     let (Some(&first), Some(&last)) = (marks.first(), marks.last()) else { return Vec::new() };
     let mut begin = first;
     let mut found = Vec::new();

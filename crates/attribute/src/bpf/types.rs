@@ -35,7 +35,7 @@ impl KernelTypes {
 
     /// Those in a file.
     pub fn parse(bytes: &[u8]) -> Result<KernelTypes, TypesError> {
-        let table = Table::parse(bytes)?;
+        let table = TypeTable::parse(bytes)?;
         let typedefs = table.types.iter().zip(1..).filter(|(entry, _)| entry.kind == TYPEDEF);
         let tracepoints = typedefs.filter_map(|(entry, number)| {
             let name = table.string(entry.name)?.strip_prefix("btf_trace_")?;
@@ -82,7 +82,7 @@ const fn extra(kind: u8) -> Option<(usize, usize)> {
     }
 }
 
-struct Entry {
+struct TypeEntry {
     name: usize,
     kind: u8,
     target: usize,
@@ -90,13 +90,13 @@ struct Entry {
     arguments: Vec<usize>,
 }
 
-struct Table<'a> {
-    types: Vec<Entry>,
+struct TypeTable<'a> {
+    types: Vec<TypeEntry>,
     strings: &'a [u8],
 }
 
-impl<'a> Table<'a> {
-    fn parse(bytes: &'a [u8]) -> Result<Table<'a>, TypesError> {
+impl<'a> TypeTable<'a> {
+    fn parse(bytes: &'a [u8]) -> Result<TypeTable<'a>, TypesError> {
         let cut = TypesError::Malformed("it ends early");
         if bytes.get(..2) != Some(&MAGIC.to_ne_bytes()) {
             return Err(TypesError::Malformed("the magic number is another"));
@@ -113,11 +113,11 @@ impl<'a> Table<'a> {
         else {
             return Err(cut);
         };
-        Ok(Table { types: entries(types)?, strings })
+        Ok(TypeTable { types: entries(types)?, strings })
     }
 
     /// Types are numbered from 1; 0 is `void`.
-    fn get(&self, number: usize) -> Option<&Entry> {
+    fn get(&self, number: usize) -> Option<&TypeEntry> {
         self.types.get(number.checked_sub(1)?)
     }
 
@@ -127,7 +127,7 @@ impl<'a> Table<'a> {
     }
 }
 
-fn entries(types: &[u8]) -> Result<Vec<Entry>, TypesError> {
+fn entries(types: &[u8]) -> Result<Vec<TypeEntry>, TypesError> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < types.len() {
@@ -144,7 +144,7 @@ fn entries(types: &[u8]) -> Result<Vec<Entry>, TypesError> {
             let members = (at + 12..next).step_by(each);
             arguments.extend(members.map_while(|member| word(types, member + 4)));
         }
-        found.push(Entry { name, kind, target, arguments });
+        found.push(TypeEntry { name, kind, target, arguments });
         at = next;
     }
     Ok(found)

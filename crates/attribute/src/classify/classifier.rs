@@ -46,7 +46,7 @@ pub enum Route {
 /// What a stack is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Classified {
-    /// Whose work.
+    /// The layer whose work it is.
     pub layer: LayerId,
     /// What sort of work.
     pub kind: KindId,

@@ -62,7 +62,7 @@ pub enum RulesError {
          [[name]] rule above it"
     )]
     Pattern {
-        /// Which rule.
+        /// The rule, as it is written.
         rule: String,
         /// What the regex says.
         source: Box<regex::Error>,

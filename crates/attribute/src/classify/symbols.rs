@@ -21,7 +21,7 @@ pub enum SymbolsError {
     /// The list cannot be read.
     #[error("cannot read {KALLSYMS}; the kernel must be built with CONFIG_KALLSYMS, and /proc mounted")]
     Unreadable {
-        /// Why.
+        /// The error the operating system gave.
         source: io::Error,
     },
     /// The kernel shows names without addresses.
@@ -37,9 +37,9 @@ pub enum SymbolsError {
     /// A line is not what the kernel writes.
     #[error("line {line} is not `ADDRESS TYPE NAME [MODULE]`: `{text}`")]
     Malformed {
-        /// From 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// The line.
+        /// The text of that line.
         text: String,
     },
 }

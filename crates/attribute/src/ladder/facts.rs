@@ -56,11 +56,11 @@ impl Capabilities {
 pub struct Facts {
     /// `/proc` or `/sys`, where it is not mounted.
     pub unmounted: Option<&'static str>,
-    /// `uname -r`.
+    /// The release of the kernel, as `uname -r` says.
     pub release: String,
     /// The effective user is root.
     pub root: bool,
-    /// Held now.
+    /// The capabilities that the process has now.
     pub effective: Capabilities,
     /// That a program started from here can ever hold.
     pub bounding: Capabilities,
@@ -74,7 +74,7 @@ pub struct Facts {
     pub hypervisor: bool,
     /// `kernel.perf_event_paranoid`; `None` when the kernel has no perf events.
     pub paranoid: Option<i32>,
-    /// `kernel.kptr_restrict`.
+    /// The setting `kernel.kptr_restrict`.
     pub kptr_restrict: Option<i32>,
     /// `kernel.unprivileged_bpf_disabled`; `None` when the kernel has no BPF system call.
     pub unprivileged_bpf_disabled: Option<i32>,

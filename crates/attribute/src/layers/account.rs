@@ -60,16 +60,16 @@ pub(crate) struct WorkerSamples {
 
 /// Samples by owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct SampleCounts {
     pub(crate) subject: u64,
     pub(crate) workers: BTreeMap<u32, WorkerSamples>,
     pub(crate) interrupt: u64,
 }
 
-impl Counts {
+impl SampleCounts {
     /// Counts a store; `serves` tells whether a stack has an I/O layer in it.
-    pub(crate) fn of(store: &Store, serves: impl Fn(&Key) -> bool) -> Counts {
-        let mut counts = Counts::default();
+    pub(crate) fn of_store(store: &Store, serves: impl Fn(&Key) -> bool) -> SampleCounts {
+        let mut counts = SampleCounts::default();
         for (key, &count) in &store.counts {
             match key.owner {
                 Owner::Subject => counts.subject += count,
@@ -87,7 +87,7 @@ impl Counts {
 }
 
 /// The account of a subject. `name` tells the name of a kernel thread that was sampled and not bracketed.
-pub(crate) fn account(facts: &Facts<'_>, counts: &Counts, name: impl Fn(u32) -> String) -> Account {
+pub(crate) fn account(facts: &Facts<'_>, counts: &SampleCounts, name: impl Fn(u32) -> String) -> Account {
     let mut account = match &facts.readings.exact {
         Some(exact) => bracketed(facts, counts, exact),
         None => sampled(facts, counts, name),
@@ -96,7 +96,7 @@ pub(crate) fn account(facts: &Facts<'_>, counts: &Counts, name: impl Fn(u32) -> 
     account
 }
 
-fn bracketed(facts: &Facts<'_>, counts: &Counts, exact: &Snapshot) -> Account {
+fn bracketed(facts: &Facts<'_>, counts: &SampleCounts, exact: &Snapshot) -> Account {
     let ours = || exact.threads.values().filter(|thread| thread.role == Role::Subject);
     let tasks = ours().fold(Nanos(0), |sum, thread| sum + thread.time);
     let inside = ours().fold(Nanos(0), |sum, thread| sum + thread.interrupts).min(tasks);
@@ -165,7 +165,7 @@ struct Family {
 }
 
 /// An own family counts with all its time, another by the share of its samples that do I/O.
-fn workers(counts: &Counts, times: impl Iterator<Item = (u32, ThreadTime)>) -> Workers {
+fn workers(counts: &SampleCounts, times: impl Iterator<Item = (u32, ThreadTime)>) -> Workers {
     let mut families: BTreeMap<(bool, String), Family> = BTreeMap::new();
     for (number, thread) in times {
         let family = families.entry((thread.role == Role::OwnWorker, family_of(&thread.name))).or_default();
@@ -203,7 +203,7 @@ fn sum(times: &[(String, Nanos)]) -> Nanos {
 }
 
 /// Without BPF: threads by perf's clocks where they are counted, the rest by the number of samples.
-fn sampled(facts: &Facts<'_>, counts: &Counts, name: impl Fn(u32) -> String) -> Account {
+fn sampled(facts: &Facts<'_>, counts: &SampleCounts, name: impl Fn(u32) -> String) -> Account {
     let period = 1e9 / f64::from(facts.rate_hz);
     let time_of = |samples: u64| Nanos((samples as f64 * period) as u64);
     let counted = facts.readings.task_clock > Nanos(0);
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn the_subjects_time_is_split_without_the_interrupts_within() {
         let readings = exact(vec![(1, thread("load", 1000, 100, Role::Subject))], 50, 30);
-        let counts = Counts { subject: 9, interrupt: 3, ..Counts::default() };
+        let counts = SampleCounts { subject: 9, interrupt: 3, ..SampleCounts::default() };
         let account = account(&facts(&readings), &counts, |_| String::new());
         assert_eq!(account.clocks.total(), Nanos(1000));
         assert_eq!((account.subject, account.interrupt), (Nanos(900), Nanos(0)));
@@ -290,7 +290,7 @@ mod tests {
         let is_exact = |unsure: u64| {
             let mut readings = exact(vec![(1, thread("load", 1000, 0, Role::Subject))], 0, 0);
             readings.exact.as_mut().expect("just made").unsure = Nanos(unsure);
-            account(&facts(&readings), &Counts::default(), |_| String::new()).clocks.exact
+            account(&facts(&readings), &SampleCounts::default(), |_| String::new()).clocks.exact
         };
         assert!(is_exact(0) && is_exact(20));
         assert!(!is_exact(21));
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn interrupts_outside_the_threads_are_the_machines_and_nobody_elses() {
         let readings = exact(vec![(1, thread("load", 1000, 100, Role::Subject))], 50, 30);
-        let counts = Counts { subject: 9, interrupt: 3, ..Counts::default() };
+        let counts = SampleCounts { subject: 9, interrupt: 3, ..SampleCounts::default() };
         for (subject, total, beside) in
             [(Subject::Load, 1000, 80), (Subject::Process { pid: 1 }, 1000, 80), (Subject::Machine, 1080, 0)]
         {
@@ -327,13 +327,13 @@ mod tests {
             0,
             0,
         );
-        let counts = Counts {
+        let counts = SampleCounts {
             workers: BTreeMap::from([
                 (5, samples(false, 8, 2)),
                 (6, samples(false, 2, 1)),
                 (7, samples(false, 9, 0)),
             ]),
-            ..Counts::default()
+            ..SampleCounts::default()
         };
         let made = account(&facts(&readings), &counts, |_| String::new());
         assert_eq!(made.clocks.beside.kernel_thread_names, [("kworker".to_owned(), Nanos(300))]);
@@ -349,7 +349,8 @@ mod tests {
             0,
             0,
         );
-        let counts = Counts { workers: BTreeMap::from([(5, samples(true, 8, 2))]), ..Counts::default() };
+        let counts =
+            SampleCounts { workers: BTreeMap::from([(5, samples(true, 8, 2))]), ..SampleCounts::default() };
         let made = account(&facts(&readings), &counts, |_| String::new());
         let named = [("iou-sqp".to_owned(), Nanos(1000)), ("iou-wrk".to_owned(), Nanos(630))];
         assert_eq!(made.clocks.kernel_thread_names, named);
@@ -361,14 +362,14 @@ mod tests {
     fn soft_interrupts_never_sampled_go_with_the_hard_ones() {
         let readings = exact(vec![(1, thread("load", 1000, 0, Role::Subject))], 0, 20);
         let facts = Facts { subject: Subject::Machine, ..facts(&readings) };
-        let account = account(&facts, &Counts::default(), |_| String::new());
+        let account = account(&facts, &SampleCounts::default(), |_| String::new());
         assert_eq!((account.subject, account.hard_interrupts), (Nanos(1000), Nanos(20)));
     }
 
     #[test]
     fn without_bpf_samples_count_as_their_period() {
         let readings = Readings::default();
-        let counts = Counts {
+        let counts = SampleCounts {
             subject: 5,
             workers: BTreeMap::from([(5, samples(false, 8, 2)), (6, samples(true, 3, 0))]),
             interrupt: 1,

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 
 use iostack_model::{Hardware, LayerRow, Layers, Nanos, Quality};
 
-use super::account::{Account, Counts, Facts, account};
+use super::account::{Account, Facts, SampleCounts, account};
 use super::readings::Readings;
 use super::sampler::{Key, Owner, Scope, Store};
 use super::totals::{Snapshot, thread_name};
@@ -39,7 +39,7 @@ pub(crate) fn layers(conditions: &Conditions, seen: &Seen, ios: Option<u64>, ios
     let keys = seen.store.counts.iter();
     let classes: HashMap<&Key, Classified> =
         keys.map(|(key, &count)| (key, classifier.classify_many(&key.stack, key.user, count))).collect();
-    let counts = Counts::of(&seen.store, |key| classes[key].io);
+    let counts = SampleCounts::of_store(&seen.store, |key| classes[key].io);
     let facts = Facts {
         subject: conditions.subject,
         scope: seen.scope,
@@ -148,7 +148,7 @@ fn hardware(seen: &Seen, ios: Option<u64>) -> Option<Hardware> {
         .then(|| Hardware { instructions: instructions as f64 / ios, cycles: cycles as f64 / ios })
 }
 
-fn notes(conditions: &Conditions, seen: &Seen, account: &Account, counts: &Counts) -> Vec<String> {
+fn notes(conditions: &Conditions, seen: &Seen, account: &Account, counts: &SampleCounts) -> Vec<String> {
     let mut notes = conditions.notes.clone();
     let of_subject = about_subject(conditions, seen, counts);
     let of_figures = about_figures(conditions, seen, account);
@@ -157,7 +157,7 @@ fn notes(conditions: &Conditions, seen: &Seen, account: &Account, counts: &Count
 }
 
 /// Whether the subject was watched at all, and enough.
-fn about_subject(conditions: &Conditions, seen: &Seen, counts: &Counts) -> [Option<String>; 7] {
+fn about_subject(conditions: &Conditions, seen: &Seen, counts: &SampleCounts) -> [Option<String>; 7] {
     let began = seen.elapsed > Nanos(0);
     let load = conditions.subject == Subject::Load;
     let process = if let Subject::Process { pid } = conditions.subject { Some(pid) } else { None };

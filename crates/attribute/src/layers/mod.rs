@@ -40,14 +40,14 @@ pub const DEFAULT_RATE_HZ: u32 = 997;
 /// Faster, sampling would measure itself: 20,000 a second took half of the CPU.
 pub const RATE_MAX_HZ: u32 = 20_000;
 
-/// Whose clocks.
+/// The processes whose clocks are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Our own load: the threads that call [`Observer::lane`].
     Load,
     /// All threads of a process, also those made later.
     Process {
-        /// Its number.
+        /// The number of the process.
         pid: u32,
     },
     /// All that runs.
@@ -62,7 +62,7 @@ pub enum LayerError {
     Rung {
         /// The rung that is missing.
         rung: Rung,
-        /// Why.
+        /// The reason, in a sentence for people.
         reason: String,
         /// The command that lifts it.
         remedy: Option<String>,
@@ -73,7 +73,7 @@ pub enum LayerError {
     /// More samples than can be taken.
     #[error("{asked} samples a second and CPU are too many; at most {RATE_MAX_HZ}")]
     Rate {
-        /// Asked for.
+        /// The rate that was asked for.
         asked: u32,
     },
     /// Names of the kernel's functions are hidden.
@@ -85,9 +85,9 @@ pub enum LayerError {
     /// A system call failed.
     #[error("cannot {act}")]
     Failed {
-        /// What.
+        /// What was tried, in words.
         act: &'static str,
-        /// Why.
+        /// The error the operating system gave.
         source: io::Error,
     },
 }

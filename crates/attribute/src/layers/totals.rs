@@ -153,7 +153,7 @@ struct Membership {
 
 impl Membership {
     /// What a thread on a CPU is, and since when it counts. `None` when it does not count.
-    fn of(&self, state: &CpuState) -> Option<(u64, Role)> {
+    fn role_and_start(&self, state: &CpuState) -> Option<(u64, Role)> {
         let process = match self.subject {
             Subject::Process { pid } => u64::from(pid),
             Subject::Load | Subject::Machine => self.own_process,
@@ -290,7 +290,7 @@ impl Totals {
         // What runs first, what has ended then: a slice that ends between is known to have ended after the boundary.
         let running = self.cpu_states();
         let ended = self.ended(boundary);
-        join(ended, &running, |state| self.members.of(state), boundary)
+        join(ended, &running, |state| self.members.role_and_start(state), boundary)
     }
 
     /// Tells the kernel side that times are wanted up to now. Slices that end between the look at the clock and the
@@ -400,7 +400,12 @@ mod tests {
     fn what_runs_counts_up_to_now_from_when_it_joined() {
         let state = CpuState { since: 800, thread: 51, process: 50, ..CpuState::default() };
         let load = members(Subject::Load);
-        let joined = join(BTreeMap::from([(51, thread(7))]), &[state], |state| load.of(state), Nanos(1000));
+        let joined = join(
+            BTreeMap::from([(51, thread(7))]),
+            &[state],
+            |state| load.role_and_start(state),
+            Nanos(1000),
+        );
         assert_eq!(joined.threads[&51].time, Nanos(107));
     }
 
@@ -409,10 +414,16 @@ mod tests {
         let state = CpuState { since: 800, thread: 51, process: 50, ..CpuState::default() };
         let load = members(Subject::Load);
         let cut = ThreadTime { cut: true, ..thread(207) };
-        let joined = join(BTreeMap::from([(51, cut)]), &[state], |state| load.of(state), Nanos(1000));
+        let joined =
+            join(BTreeMap::from([(51, cut)]), &[state], |state| load.role_and_start(state), Nanos(1000));
         assert_eq!(joined.threads[&51].time, Nanos(207));
         let later = CpuState { since: 1001, ..state };
-        let joined = join(BTreeMap::from([(51, thread(207))]), &[later], |state| load.of(state), Nanos(1000));
+        let joined = join(
+            BTreeMap::from([(51, thread(207))]),
+            &[later],
+            |state| load.role_and_start(state),
+            Nanos(1000),
+        );
         assert_eq!(joined.threads[&51].time, Nanos(207), "began after the moment asked for");
     }
 
@@ -436,7 +447,7 @@ mod tests {
             ..CpuState::default()
         };
         let load = members(Subject::Load);
-        let joined = join(BTreeMap::new(), &[state], |state| load.of(state), Nanos(1000));
+        let joined = join(BTreeMap::new(), &[state], |state| load.role_and_start(state), Nanos(1000));
         assert_eq!(joined.threads[&9].time, Nanos(140));
         assert_eq!(joined.interrupts, Nanos(500));
     }
@@ -445,14 +456,14 @@ mod tests {
     fn strangers_idle_cpus_and_our_reader_do_not_count() {
         for (thread, process) in [(0, 0), (77, 70), (59, 50), (52, 50)] {
             let state = CpuState { since: 800, thread, process, ..CpuState::default() };
-            assert_eq!(members(Subject::Load).of(&state), None, "{thread}");
+            assert_eq!(members(Subject::Load).role_and_start(&state), None, "{thread}");
         }
         let stranger = CpuState { since: 800, thread: 77, process: 70, ..CpuState::default() };
-        assert_eq!(members(Subject::Process { pid: 70 }).of(&stranger), Some((0, Role::Subject)));
-        assert_eq!(members(Subject::Machine).of(&stranger), Some((0, Role::Subject)));
+        assert_eq!(members(Subject::Process { pid: 70 }).role_and_start(&stranger), Some((0, Role::Subject)));
+        assert_eq!(members(Subject::Machine).role_and_start(&stranger), Some((0, Role::Subject)));
         let worker = CpuState { flags: IO_WORKER, ..stranger };
-        assert_eq!(members(Subject::Load).of(&worker), None, "another process's worker");
-        assert_eq!(members(Subject::Process { pid: 70 }).of(&worker), Some((0, Role::OwnWorker)));
+        assert_eq!(members(Subject::Load).role_and_start(&worker), None, "another process's worker");
+        assert_eq!(members(Subject::Process { pid: 70 }).role_and_start(&worker), Some((0, Role::OwnWorker)));
     }
 
     #[test]
@@ -463,7 +474,7 @@ mod tests {
             (Subject::Process { pid: 70 }, Role::Worker),
             (Subject::Machine, Role::OwnWorker),
         ] {
-            assert_eq!(members(subject).of(&thread), Some((0, role)), "{subject:?}");
+            assert_eq!(members(subject).role_and_start(&thread), Some((0, role)), "{subject:?}");
         }
     }
 }

@@ -75,7 +75,6 @@ impl Account {
         }
     }
 
-    /// Forgets all.
     pub(crate) fn clear(&mut self) {
         self.ways = Default::default();
     }
@@ -104,7 +103,6 @@ pub(crate) struct DeviceAccount {
 }
 
 impl DeviceAccount {
-    /// None yet.
     pub(crate) fn new(name: String, above: Option<String>) -> DeviceAccount {
         DeviceAccount { name, above, recorders: Recorders::new(), merged: 0, split: 0 }
     }
@@ -117,7 +115,6 @@ impl DeviceAccount {
         self.split += u64::from(split);
     }
 
-    /// Bios counted.
     pub(crate) fn count(&self) -> u64 {
         self.recorders.whole.count()
     }

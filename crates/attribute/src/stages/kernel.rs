@@ -178,7 +178,6 @@ impl Kernel {
         threads.insert(thread, lane, 0).is_ok()
     }
 
-    /// No longer.
     pub(crate) fn remove_thread(&self, thread: u32) {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let _gone_already = threads.remove(&thread);

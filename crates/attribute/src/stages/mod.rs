@@ -50,22 +50,22 @@ pub enum TraceError {
     /// The memory of a map cannot be shared.
     #[error("cannot map the memory shared with BPF programs")]
     Memory {
-        /// Why not.
+        /// The error the operating system gave.
         source: io::Error,
     },
     /// The process is not there.
     #[error("there is no process {pid}")]
     NoProcess {
-        /// Its number.
+        /// The number of the process.
         pid: u32,
     },
     /// The block device is not there.
     #[error("there is no block device `{name}`")]
     NoDevice {
-        /// Its name.
+        /// The name that the kernel knows it by.
         name: String,
     },
-    /// Another processor.
+    /// This processor is not one we know the registers of.
     #[error("system calls of other processes are only understood on x86-64")]
     Architecture,
     /// In a container.

@@ -54,7 +54,6 @@ impl Findings {
     }
 }
 
-/// The thread.
 pub(crate) struct Reader {
     findings: Arc<Mutex<Findings>>,
     stop: Arc<AtomicBool>,
@@ -62,7 +61,6 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Starts it.
     pub(crate) fn start(
         kernel: Arc<Kernel>,
         ring: Ring,
@@ -72,7 +70,7 @@ impl Reader {
         let findings = Arc::new(Mutex::new(Findings { devices, ..Findings::default() }));
         let stop = Arc::new(AtomicBool::new(false));
         let mut work =
-            Work { kernel, ring, window, findings: Arc::clone(&findings), slice: None, slice_last: 0 };
+            ReaderWork { kernel, ring, window, findings: Arc::clone(&findings), slice: None, slice_last: 0 };
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("stages".to_owned()).spawn(move || {
             while !stopped.load(Acquire) {
@@ -106,7 +104,7 @@ impl Drop for Reader {
     }
 }
 
-struct Work {
+struct ReaderWork {
     kernel: Arc<Kernel>,
     ring: Ring,
     window: Window,
@@ -123,7 +121,7 @@ struct Slice {
     time: u64,
 }
 
-impl Work {
+impl ReaderWork {
     fn look(&mut self) {
         self.turn_slice(system::now().0);
         let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);

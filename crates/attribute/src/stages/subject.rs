@@ -15,7 +15,7 @@ pub enum Subject<'a> {
     Load,
     /// A running process, with all its threads.
     Process {
-        /// Its number.
+        /// The number of the process.
         pid: u32,
     },
     /// Whatever reaches a block device.

@@ -38,7 +38,6 @@ impl Shared {
         Ok(Shared { base, words })
     }
 
-    /// The memory.
     pub(crate) fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is page-aligned, holds `words` words, lives as long as `self`, and is only ever used as
         // atomic words, by the kernel's programs too (64-bit loads and stores).

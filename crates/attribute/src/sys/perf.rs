@@ -44,7 +44,7 @@ const WATERMARK: u64 = 1 << 14;
 const PRECISE_SHIFT: u32 = 15;
 const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
 const USE_CLOCK: u64 = 1 << 25;
-/// `_IO('$', 5)`.
+/// `PERF_EVENT_IOC_SET_OUTPUT`: `_IO('$', 5)`.
 const SET_OUTPUT: libc::Ioctl = 0x2405;
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 
@@ -83,9 +83,9 @@ pub(crate) enum Watched {
     Family(u32),
     /// One thread on one CPU, and all that it will make.
     FamilyOn {
-        /// The thread.
+        /// The thread that is watched.
         thread: u32,
-        /// The CPU.
+        /// The CPU that is watched.
         cpu: u32,
     },
 }

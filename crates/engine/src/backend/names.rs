@@ -19,7 +19,6 @@ use crate::EngineError;
 use crate::backend::Call;
 use crate::sys::names;
 
-/// One name.
 struct Name {
     held: Arc<Held>,
     /// What the kernel is given: below `folder`, where the act makes something.

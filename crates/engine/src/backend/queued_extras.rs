@@ -24,7 +24,7 @@ const NO_OP: Op = Op { offset: 0, length: 0, direction: 0, file: 0 };
 
 /// An I/O in flight.
 #[derive(Clone, Copy)]
-struct Flight {
+struct ExtraFlight {
     op: Op,
     start: u64,
     submitted: u64,
@@ -34,9 +34,9 @@ struct Flight {
 }
 
 /// True when the bytes of the operation are in flight already, and it has to wait for that.
-fn must_wait(slots: &Slots<Flight>, op: &Op) -> bool {
+fn must_wait(slots: &Slots<ExtraFlight>, op: &Op) -> bool {
     let end = |op: &Op| op.offset + u64::from(op.length);
-    let meets = |flight: &Flight| {
+    let meets = |flight: &ExtraFlight| {
         let other = &flight.op;
         flight.is_out && other.file == op.file && other.offset < end(op) && op.offset < end(other)
     };
@@ -48,7 +48,8 @@ fn must_wait(slots: &Slots<Flight>, op: &Op) -> bool {
 pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q) -> Result<(), i32> {
     let clock = station.meter.clock;
     let depth = station.load.depth;
-    let none = Flight { op: NO_OP, start: 0, submitted: 0, submitting: 0, io_priority: 0, is_out: false };
+    let none =
+        ExtraFlight { op: NO_OP, start: 0, submitted: 0, submitting: 0, io_priority: 0, is_out: false };
     let mut slots = Slots::new(depth.slots, none);
     let mut batch = Vec::with_capacity(depth.submit as usize);
     station.turn(clock.now());
@@ -71,9 +72,9 @@ pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q) -> Result<
             batch.clear();
         }
         let entered = match act(station, queue, full) {
-            Act::Submit => continue,
-            Act::Reap => queue.submit(),
-            Act::Wait { least, until } => wait(station, queue, least, until),
+            QueueAct::Submit => continue,
+            QueueAct::Reap => queue.submit(),
+            QueueAct::Wait { least, until } => wait(station, queue, least, until),
         };
         station.meter.syscalls += entered.syscalls;
         if entered.errno != 0 && settle(entered.errno)? {
@@ -100,7 +101,7 @@ pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q) -> Result<
 fn prepare<Q: Queue>(
     station: &mut Station<'_>,
     queue: &mut Q,
-    slots: &mut Slots<Flight>,
+    slots: &mut Slots<ExtraFlight>,
     batch: &mut Vec<u32>,
 ) -> Option<Next> {
     let one_at_a_place = station.extras.one_at_a_place;
@@ -127,7 +128,7 @@ fn prepare<Q: Queue>(
         queue.push_preferred(io_priority, (slot, op, buffer));
         station.begin(slot, now.saturating_sub(start));
         slots.flights[slot as usize] =
-            Flight { op, start, submitted: now, submitting: 0, io_priority, is_out: true };
+            ExtraFlight { op, start, submitted: now, submitting: 0, io_priority, is_out: true };
         batch.push(slot);
     }
     station.load.when_full(slots.in_flight())
@@ -154,7 +155,7 @@ fn trim(station: &mut Station<'_>, op: &Op, start: u64) {
 fn submit<Q: Queue>(
     station: &mut Station<'_>,
     queue: &mut Q,
-    slots: &mut Slots<Flight>,
+    slots: &mut Slots<ExtraFlight>,
     batch: &mut Vec<u32>,
 ) {
     if batch.is_empty() {
@@ -175,7 +176,7 @@ fn submit<Q: Queue>(
 }
 
 /// What to do when all that is due has been pushed.
-enum Act {
+enum QueueAct {
     /// Fill the queue of a closed loop first.
     Submit,
     /// Something has come back already.
@@ -185,16 +186,16 @@ enum Act {
 }
 
 /// `full` when so many completions come first.
-fn act<Q: Queue>(station: &Station<'_>, queue: &Q, full: Option<u32>) -> Act {
+fn act<Q: Queue>(station: &Station<'_>, queue: &Q, full: Option<u32>) -> QueueAct {
     let pacer = &station.load.pacer;
     let due = pacer.due();
     if full.is_none() && !pacer.is_open() && due <= station.meter.clock.now() {
-        return Act::Submit;
+        return QueueAct::Submit;
     }
     if queue.is_ready() {
-        return Act::Reap;
+        return QueueAct::Reap;
     }
-    full.map_or(Act::Wait { least: 1, until: Some(due) }, |least| Act::Wait { least, until: None })
+    full.map_or(QueueAct::Wait { least: 1, until: Some(due) }, |least| QueueAct::Wait { least, until: None })
 }
 
 /// Hands over and waits; the last stretch before the next I/O is due without a call.
@@ -218,8 +219,8 @@ fn wait<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, least: u32, until: O
     entered
 }
 
-fn arrived(station: &mut Station<'_>, slot: u32, flight: Flight, result: i32, end: u64) {
-    let Flight { op, start, submitted, submitting, io_priority, is_out: _ } = flight;
+fn arrived(station: &mut Station<'_>, slot: u32, flight: ExtraFlight, result: i32, end: u64) {
+    let ExtraFlight { op, start, submitted, submitting, io_priority, is_out: _ } = flight;
     station.completed(slot, result.cast_unsigned() == op.length);
     if result.cast_unsigned() == op.length {
         station.meter.complete(op.direction, op.length, start, end);

@@ -100,7 +100,7 @@ fn needed(job: &Job) -> Option<Bytes> {
 
 /// What jobs that run together stand on.
 pub(crate) struct Ground<'a> {
-    /// `--destroy-data`.
+    /// The command has `--destroy-data`.
     destroy_data: bool,
     /// How laying out is watched and stopped.
     control: &'a Control<'a>,

@@ -92,7 +92,7 @@ struct RingHead {
     header_length: u32,
 }
 
-/// `AIO_RING_MAGIC`.
+/// `AIO_RING_MAGIC` of `fs/aio.c`.
 const MAGIC: u32 = 0xa10a_10a1;
 
 /// Most completions collected by one system call.

@@ -43,7 +43,7 @@ pub struct Request {
     pub offset: u64,
     /// The memory to fill, or to write from.
     pub address: *mut u8,
-    /// Bytes.
+    /// The number of bytes.
     pub length: u32,
     /// What the completion names it by.
     pub slot: u32,
@@ -85,13 +85,13 @@ const SETUP_IOPOLL: u32 = 1;
 const SETUP_SQPOLL: u32 = 1 << 1;
 const SETUP_SQ_AFF: u32 = 1 << 2;
 const SETUP_CLAMP: u32 = 1 << 4;
-/// 5.18
+/// Since kernel 5.18.
 const SETUP_SUBMIT_ALL: u32 = 1 << 7;
-/// 5.19
+/// Since kernel 5.19.
 const SETUP_COOP_TASKRUN: u32 = 1 << 8;
-/// 6.0
+/// Since kernel 6.0.
 const SETUP_SINGLE_ISSUER: u32 = 1 << 12;
-/// 6.1
+/// Since kernel 6.1.
 const SETUP_DEFER_TASKRUN: u32 = 1 << 13;
 
 /// Flags of `io_uring_enter`.
@@ -102,7 +102,7 @@ const ENTER_EXT_ARG: usize = 1 << 3;
 /// In the submission ring's flags: the kernel's poller sleeps.
 const SQ_NEED_WAKEUP: u32 = 1;
 
-/// 5.11
+/// Since kernel 5.11.
 const FEATURE_EXT_ARG: u32 = 1 << 8;
 
 const REGISTER_BUFFERS: usize = 0;

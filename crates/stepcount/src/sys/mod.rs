@@ -28,11 +28,9 @@ type Request = libc::c_uint;
 /// What a thread hands to a system call, of which these matter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arguments {
-    /// Which call.
     pub(crate) number: u64,
     /// Its first argument.
     pub(crate) first: u64,
-    /// Its fourth.
     pub(crate) fourth: u64,
 }
 

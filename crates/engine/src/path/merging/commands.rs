@@ -7,7 +7,7 @@ use iostack_model::Direction;
 use iostack_target::{MergeAsked, MergeFitRound};
 use iostack_workload::Rng;
 
-use super::content::{Content, Room};
+use super::content::{Content, ReadRoom};
 use super::load::{Bench, send};
 use super::shuffled;
 
@@ -42,7 +42,7 @@ pub(super) fn measure(
 }
 
 fn commands(bench: &Bench<'_>, size: u32, slice: Duration, rng: &mut Rng) -> Result<Vec<f64>, String> {
-    let mut room = Room::new(size as usize * bench.request);
+    let mut room = ReadRoom::new(size as usize * bench.request);
     let mut list: Vec<(u64, &mut [u8])> =
         room.slice().chunks_exact_mut(bench.request).map(|block| (0, block)).collect();
     let (started, mut times) = (Instant::now(), Vec::new());

@@ -45,7 +45,7 @@ impl Content {
     /// Reads a sample of what is there.
     pub(crate) fn sample(file: &File, blocks: u64, request: usize, seed: u64) -> std::io::Result<Content> {
         let mut rng = Rng::stream(seed, u64::MAX);
-        let (mut room, started) = (Room::new(request), Instant::now());
+        let (mut room, started) = (ReadRoom::new(request), Instant::now());
         let mut sample = Sample::default();
         while sample.offsets.len() < SAMPLE && started.elapsed() < SAMPLE_TIME {
             let offset = rng.below(blocks) * request as u64;
@@ -106,7 +106,7 @@ fn sum(buffer: &[u8]) -> u64 {
 }
 
 /// Memory as direct I/O wants it.
-pub(crate) struct Room {
+pub(crate) struct ReadRoom {
     memory: Vec<u8>,
     at: usize,
     len: usize,
@@ -115,12 +115,12 @@ pub(crate) struct Room {
 /// As large as any device's block that we read.
 const ALIGNMENT: usize = 4096;
 
-impl Room {
-    pub(crate) fn new(len: usize) -> Room {
+impl ReadRoom {
+    pub(crate) fn new(len: usize) -> ReadRoom {
         let mut memory = vec![0; len + ALIGNMENT];
         let at = memory.as_ptr().align_offset(ALIGNMENT);
         fill_buffer(&mut memory, &Data::Random, &mut Rng::from_seed(len as u64));
-        Room { memory, at, len }
+        ReadRoom { memory, at, len }
     }
 
     pub(crate) fn slice(&mut self) -> &mut [u8] {
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_neighbours_block_and_a_read_that_never_was_are_found() {
-        let mut room = Room::new(4096);
+        let mut room = ReadRoom::new(4096);
         assert!(room.slice().as_ptr().align_offset(ALIGNMENT) == 0 && room.slice().len() == 4096);
         Content::stamp(room.slice(), 8192, 7);
         assert!(Content::Stamped.check(room.slice(), 8192).is_ok());
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn foreign_data_is_held_against_its_sample() {
-        let mut room = Room::new(4096);
+        let mut room = ReadRoom::new(4096);
         let mut sample = Sample::default();
         sample.keep(4096, room.slice());
         let known = Content::Sample(sample);

@@ -19,7 +19,7 @@ use iostack_stats::Recorder;
 use iostack_target::{MergeAsked, MergeHow, MergeMeasured, MergePlanned};
 use iostack_workload::Rng;
 
-use super::content::{Content, Room};
+use super::content::{Content, ReadRoom};
 use crate::sys;
 
 /// How one call asks, and by which policy.
@@ -229,7 +229,7 @@ impl Caller<'_> {
     ) -> Self {
         let size = if matches!(cell.how, MergeHow::Loop | MergeHow::Many) { cell.column as usize } else { 1 };
         let asking = (cell.how, policy);
-        let mut room = Room::new(size * self.bench.request);
+        let mut room = ReadRoom::new(size * self.bench.request);
         let mut list: Vec<(u64, &mut [u8])> =
             room.slice().chunks_exact_mut(self.bench.request).map(|block| (0, block)).collect();
         self.warm_up(asking, &mut list);
@@ -242,7 +242,7 @@ impl Caller<'_> {
     }
 
     fn in_coroutine(mut self, slice: Duration, ready: &Meeting) -> Self {
-        let mut room = Room::new(self.bench.request);
+        let mut room = ReadRoom::new(self.bench.request);
         let mut list = [(0, room.slice())];
         self.warm_up(SCOPE, &mut list);
         ready.arrive();
