@@ -1,18 +1,12 @@
 //! When does a run end whose flags name no end, and how large is a file that they do not size?
 //!
-//! The first thing that is typed: it takes ten seconds of the target's clock, and in a directory a file that fits. Job files
-//! and fio's lines mean what they say. Start reading at [`give`].
+//! The first thing that is typed: it takes ten seconds of the target's clock (one in the lab), and in a directory a file that
+//! fits. Job files and fio's lines mean what they say. Start reading at [`give`].
 
 use anyhow::ensure;
 use iostack_engine::path;
 use iostack_model::{Amount, Bytes, Job, Nanos, TargetKind, VerifyMode};
 use iostack_target::Description;
-
-/// Time of a run that names no end, by the target's clock.
-const TIME: Nanos = Nanos::secs(10);
-
-/// A second of the lab's emulated machine takes many of ours.
-const TIME_LAB: Nanos = Nanos::secs(1);
 
 /// All files of a job together.
 const SIZE: Bytes = Bytes::gib(1);
@@ -23,9 +17,9 @@ const OF_ROOM: u64 = 80;
 /// No file is smaller.
 const SMALLEST: Bytes = Bytes::mib(1);
 
-/// Gives a job from flags an end and a size, where it has none. What was given is said in a line.
-pub fn give(job: &mut Job, target: &Description) -> anyhow::Result<Option<String>> {
-    let time = if names_end(job) { None } else { Some(time_on(target)) };
+/// Gives a job from flags an end after `time` and a size, where it has none. What was given is said in a line.
+pub(crate) fn give(job: &mut Job, target: &Description, time: Nanos) -> anyhow::Result<Option<String>> {
+    let time = (!names_end(job)).then_some(time);
     let size = size_in_directory(job, target)?;
     if let Some(time) = time {
         (job.runtime, job.time_based) = (Some(time), true);
@@ -48,11 +42,6 @@ pub fn give(job: &mut Job, target: &Description) -> anyhow::Result<Option<String
         }
         (None, Some(file)) => Some(format!("no size was named: it runs on {file}")),
     })
-}
-
-fn time_on(target: &Description) -> Nanos {
-    let is_lab = target.name.as_ref().is_some_and(|name| name.kind == TargetKind::Lab);
-    if is_lab { TIME_LAB } else { TIME }
 }
 
 /// True if the job names an end, or ends by itself.
@@ -107,7 +96,8 @@ mod tests {
     use iostack_model::{Engine, TargetName, Verify};
 
     use super::*;
-    use iostack_target::RunClock;
+    use crate::targets::TargetTable;
+    use iostack_target::{RunClock, Targets as _};
 
     fn on(kind: TargetKind, path: &str) -> Description {
         let name = Some(TargetName { kind, path: path.into() });
@@ -116,7 +106,7 @@ mod tests {
 
     fn ended(job: Job, target: &Description) -> (Job, Option<String>) {
         let mut job = job;
-        let said = give(&mut job, target).expect("there is room");
+        let said = TargetTable::default().give_end(&mut job, target).expect("there is room");
         (job, said)
     }
 

@@ -3,5 +3,5 @@
 //! What measures implements [`iostack_target::Target`], what thinks knows only that; here both meet. Start reading at
 //! [`targets`].
 
-pub mod ends;
+mod ends;
 pub mod targets;

@@ -14,7 +14,7 @@ use iostack_attribute::classify::Rules;
 use iostack_engine::path::{self, AllHeld, PathOptions, PathTarget};
 use iostack_host::awaited;
 use iostack_lab::targets::{self as lab, LabFlags, LabTarget};
-use iostack_model::{Job, Machine};
+use iostack_model::{Job, Machine, Nanos};
 use iostack_serve::lab::BROUGHT;
 use iostack_sim::targets::{self as sim, SimulatedOptions, SimulatedTarget, Simulations};
 use iostack_target::{AnyTarget, Description, EXAMPLE, Kind, Ratings, Targets, changes};
@@ -33,6 +33,8 @@ struct KindRow {
     open: fn(&OsStr, &TargetTable) -> anyhow::Result<AnyTarget>,
     /// Flags that it understands.
     flags: fn(&TargetFlags) -> Vec<GivenFlag>,
+    /// Time of a run that names no end, by the target's clock.
+    time: Nanos,
     /// Error text when one of its flags is used with another kind of target.
     elsewhere: &'static str,
 }
@@ -48,6 +50,7 @@ const ROWS: [KindRow; 3] = [
             Ok(Box::new(SimulatedTarget::open(text(device)?, &changes, options)?))
         },
         flags: |flags| flags.sim.given(),
+        time: Nanos::secs(10),
         elsewhere: "is for simulated targets; add --on sim:DEVICE (`iostack sim list` names them)",
     },
     KindRow {
@@ -58,6 +61,8 @@ const ROWS: [KindRow; 3] = [
             Ok(Box::new(LabTarget::open(text(device)?, &flags.lab, &flags.sim.set, BROUGHT)?))
         },
         flags: |flags| [flags.lab.given(), vec![flags.sim.given_set()]].concat(),
+        // A second of the emulated machine takes many of ours.
+        time: Nanos::secs(1),
         elsewhere: "is for the lab; add --on lab:DEVICE (`iostack lab list` names them)",
     },
     KindRow {
@@ -65,6 +70,7 @@ const ROWS: [KindRow; 3] = [
         prefix: "",
         open: |word, table| Ok(Box::new(PathTarget::open(Some(path::named(word)?), &table.paths))),
         flags: |_| Vec::new(),
+        time: Nanos::secs(10),
         elsewhere: "is for files, directories and block devices",
     },
 ];
@@ -191,7 +197,8 @@ impl Targets for TargetTable {
     }
 
     fn give_end(&self, job: &mut Job, target: &Description) -> anyhow::Result<Option<String>> {
-        ends::give(job, target)
+        let name = target.name.as_ref().map(ToString::to_string).unwrap_or_default();
+        ends::give(job, target, split(name.as_ref()).0.time)
     }
 
     fn ratings(&self, name: &str) -> anyhow::Result<Ratings> {

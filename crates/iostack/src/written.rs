@@ -9,6 +9,7 @@ use anyhow::{Context, bail, ensure};
 use iostack_host::save::{self, Output};
 use iostack_report::table::{self, Table};
 use iostack_report::{Told, fio};
+use serde::Serialize;
 
 use crate::talk::{self, Talk};
 
@@ -220,6 +221,16 @@ impl AnswerArgs {
         let text = self.forms.chosen().write(&one)?;
         answer(self.output.as_ref(), &text).and(self.forms.tables(&one, talk))
     }
+}
+
+/// JSON of an answer, which bears its label, on a line.
+pub(crate) fn json(answer: &impl Serialize) -> anyhow::Result<String> {
+    Ok(serde_json::to_string(answer).context("an answer is plain data")? + "\n")
+}
+
+/// The same on many lines.
+pub(crate) fn json_pretty(answer: &impl Serialize) -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(answer).context("an answer is plain data")? + "\n")
 }
 
 /// The answer: into the file, or to stdout.

@@ -24,7 +24,7 @@ pub(crate) struct Pictures<T> {
     pub(crate) told: fn(&T) -> Document,
     /// A block that is redrawn in place.
     pub(crate) live: fn(&T) -> String,
-    pub(crate) json: fn(&T) -> serde_json::Result<String>,
+    pub(crate) json: fn(&T) -> anyhow::Result<String>,
 }
 
 /// Time to look at a running program: `--runtime`. Other options of a job are refused.
@@ -84,7 +84,7 @@ pub(crate) fn print<T>(
     next: &str,
 ) -> anyhow::Result<()> {
     let text = match args.answer.forms.chosen() {
-        Format::Json => (pictures.json)(seen).context("a picture is plain data")? + "\n",
+        Format::Json => (pictures.json)(seen)?,
         Format::Markdown => (pictures.told)(seen).markdown(),
         _ => format!("{}\nnext: {next}\n", (pictures.told)(seen).text()),
     };

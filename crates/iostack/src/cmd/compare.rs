@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use iostack_model::answers::{Answer, Check, labelled_each};
 use iostack_model::{Machine, Outcome, OutcomeFile};
 use iostack_stats::{AbReport, Comparison, ComparisonRow, Judgement};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::exit::Ended;
 use crate::stored::{self, Stored};
 use crate::talk::paragraph;
-use crate::written::OutputArg;
+use crate::written::{OutputArg, json};
 
 /// Arguments of `iostack compare`.
 #[derive(clap::Args)]
@@ -138,7 +138,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Ended> {
     }
     let (a_name, b_name) = (args.a.display().to_string(), args.b.display().to_string());
     let text = if args.json {
-        serde_json::to_string(&labelled_each(&pairs)).context("a comparison is plain data")? + "\n"
+        json(&labelled_each(&pairs))?
     } else {
         let each = pairs.iter().map(|Compared { job, comparison }| {
             iostack_report::comparison(comparison, job, [&a_name, &b_name]).text()

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::exit::Ended;
 use crate::talk::{Talk, data};
+use crate::written::json_pretty;
 
 /// No job file is larger.
 const JOB_FILE_MAX: u64 = 1 << 20;
@@ -116,7 +117,7 @@ pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
         },
     })?;
     if args.json {
-        data(&(serde_json::to_string_pretty(&labelled(&Counted { cost: answer }))? + "\n"));
+        data(&json_pretty(&labelled(&Counted { cost: answer }))?);
     } else {
         data(&format!("{}{}", if said.get() { "\n" } else { "" }, table(&answer, args.functions)));
     }

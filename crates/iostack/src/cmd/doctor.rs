@@ -1,10 +1,9 @@
 //! `iostack doctor`: what may be measured here, why not more, and what lifts it.
 
-use anyhow::Context;
 use iostack_model::answers::labelled;
 
 use crate::exit::Ended;
-use crate::written::OutputArg;
+use crate::written::{OutputArg, json};
 
 /// Arguments of `iostack doctor`.
 #[derive(clap::Args)]
@@ -20,11 +19,7 @@ pub(crate) struct DoctorArgs {
 pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<Ended> {
     args.output.refuse()?;
     let ladder = iostack_attribute::ladder::probe();
-    let text = if args.json {
-        serde_json::to_string(&labelled(&ladder)).context("a ladder is plain data")? + "\n"
-    } else {
-        iostack_report::ladder(&ladder).text()
-    };
+    let text = if args.json { json(&labelled(&ladder))? } else { iostack_report::ladder(&ladder).text() };
     args.output.answer(&text)?;
     Ok(Ended::Done)
 }

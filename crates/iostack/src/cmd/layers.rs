@@ -15,6 +15,7 @@ use crate::cmd::attach::{self, Pictures};
 use crate::cmd::run::{self, RunArgs};
 use crate::cmd::stages::has_ended;
 use crate::exit::Ended;
+use crate::written;
 
 /// Arguments of `iostack layers`.
 #[derive(clap::Args)]
@@ -35,7 +36,7 @@ pub(crate) struct LayersArgs {
 const PICTURES: Pictures<Layers> = Pictures {
     told: |layers| iostack_report::attribution(None, Some(layers)),
     live: |layers| format!("{}: {} samples\n", layers.subject, layers.samples),
-    json: |layers| serde_json::to_string(&labelled(layers)),
+    json: |layers| written::json(&labelled(layers)),
 };
 
 /// Looks and prints.

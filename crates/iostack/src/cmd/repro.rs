@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use iostack::targets::TargetTable;
 use iostack_host::save::{self, Output, Taken};
 use iostack_model::answers::{Repro, labelled};
@@ -100,7 +100,7 @@ fn figures(args: &ReproArgs, experiments: &[Experiment]) -> Vec<PathBuf> {
 
 fn write(args: &ReproArgs, repro: &Repro, talk: &Talk) -> anyhow::Result<()> {
     let text = if args.json {
-        serde_json::to_string(&labelled(repro)).context("a reproduction is plain data")? + "\n"
+        written::json(&labelled(repro))?
     } else if args.markdown {
         iostack_report::manual(repro).markdown()
     } else {

@@ -3,13 +3,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use iostack::ends;
 use iostack::targets::{TargetFlags, TargetTable};
 use iostack_attribute::classify::Rules;
 use iostack_host::save::{self, Output, Taken};
 use iostack_model::{Job, OutcomeFile};
 use iostack_report::fio;
-use iostack_target::{AnyTarget, Audience as _, Wanted};
+use iostack_target::{AnyTarget, Audience as _, Targets as _, Wanted};
 use iostack_workload::gather;
 
 use crate::exit::Ended;
@@ -82,7 +81,7 @@ pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>
     let target = table.target(args.on.as_deref())?;
     // What a file says is meant as it says it.
     for job in jobs.iter_mut().filter(|_| args.jobs.is_empty()) {
-        if let Some(line) = ends::give(job, target.describe())? {
+        if let Some(line) = table.give_end(job, target.describe())? {
             talk.say_once_begun(line);
         }
     }

@@ -1,6 +1,6 @@
 //! `iostack schema [COMMAND]`: how is the JSON of a command laid out?
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use iostack_model::answers::{
     Answer, Check, CostDiff, DevicePicture, History, IoCost, Iolat, Labelled, MergeReport, Repro, Served,
     Sweep, WhatIf,
@@ -20,6 +20,7 @@ use crate::cmd::sim::{check::Checked, list::Listed};
 use crate::exit::Ended;
 use crate::stored::Stored;
 use crate::talk::data;
+use crate::written::json_pretty;
 
 /// Arguments of `iostack schema`.
 #[derive(clap::Args)]
@@ -109,6 +110,6 @@ pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<Ended> {
     );
     let mut schema = found.map(|kind| (kind.schema)()).unwrap_or_default();
     schema.insert("$id".to_owned(), json!(format!("urn:iostack:{}:{SCHEMA}", name.replace(' ', "-"))));
-    data(&(serde_json::to_string_pretty(&schema).context("a schema is plain data")? + "\n"));
+    data(&json_pretty(&schema)?);
     Ok(Ended::Done)
 }

@@ -10,6 +10,7 @@ use iostack_target::Wanted;
 use crate::cmd::attach::{self, Pictures};
 use crate::cmd::run::{self, RunArgs};
 use crate::exit::Ended;
+use crate::written;
 
 /// Arguments of `iostack stages`.
 #[derive(clap::Args)]
@@ -27,7 +28,7 @@ pub(crate) struct StagesArgs {
 const PICTURES: Pictures<Stages> = Pictures {
     told: |stages| iostack_report::attribution(Some(stages), None),
     live: iostack_report::text::live_stages,
-    json: |stages| serde_json::to_string(&labelled(stages)),
+    json: |stages| written::json(&labelled(stages)),
 };
 
 /// Looks and prints.

@@ -41,7 +41,7 @@ fn targets_that_are_not_there() {
     refused(&["check", "sim:zero"], &["sim:zero", "takes no time"]);
     refused(&["check", "sim:x25e", "--set", "flash.chips=0"], &["flash.chips"]);
     refused(&["iolat", "sim:nowhere"], &["nowhere"]);
-    refused(&["check", "lab:nvme"], &["`nvme` takes time of this machine", "lab:sim:x25e"]);
+    refused(&["compare", &missing, &missing], &["cannot read", &missing]);
     refused(&["run", "--on", "lab:sata_ram"], &["`sata_ram`", "choose from brd"]);
     refused(&["merge", &missing], &[&missing]);
     refused(&["merge", "lab:nvme"], &["`nvme` takes time of this machine", "lab:sim:x25e"]);
@@ -141,15 +141,6 @@ fn a_directory_without_permission_is_named() {
     }
     assert_eq!(output.status.code(), Some(2), "{talk}");
     assert!(talk.contains("closed"), "{talk}");
-}
-
-#[test]
-fn outcomes_that_are_none_are_refused() {
-    let room = Room::new("outcomes");
-    let text = room.file("text.json", "{}");
-    refused(&["compare", &text, &text], &["text.json", "not an outcome"]);
-    refused(&["report", &text], &["text.json", "not an outcome"]);
-    refused(&["compare", &room.path("a"), &room.path("b")], &["cannot read"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use iostack_testkit::{folder, or_skip, tool};
 use serde_json::Value;
 
-use crate::shared::{IOSTACK, Started, heard, iostack, printed, refused, said};
+use crate::shared::{IOSTACK, Room, Started, heard, iostack, names, printed, refused, said};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -63,12 +63,10 @@ fn is_mounted(place: &Path) -> bool {
 #[test]
 fn a_command_has_the_disk_and_its_end_is_the_servers() {
     for (command, code) in [("true", Some(0)), ("false", Some(1)), ("/nowhere/at/all", Some(2))] {
-        let folder = folder!(&format!("serve-{}", code.unwrap_or(9)));
-        let socket = folder.join("disk.sock");
-        let listen = socket.to_str().expect("UTF-8");
-        let output = run(&["zero", "--listen", listen, "--json", "--", command]);
+        let room = Room::new(&format!("serve-{}", code.unwrap_or(9)));
+        let output = run(&["zero", "--listen", &room.path("disk.sock"), "--json", "--", command]);
         assert_eq!(output.status.code(), code, "{command}: {output:?}");
-        assert!(!socket.exists(), "{command}");
+        assert!(names(&room.0).is_empty(), "{command}");
         if code == Some(2) {
             assert!(said(&output).contains("cannot start `/nowhere/at/all`"));
             continue;
@@ -76,9 +74,8 @@ fn a_command_has_the_disk_and_its_end_is_the_servers() {
         let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_eq!((told["route"].as_str(), told["drive"].as_str()), (Some("nbd"), Some("zero")));
     }
-    let folder = folder!("serve-place");
-    let listen = folder.join("disk.sock");
-    let listen = listen.to_str().expect("UTF-8");
+    let room = Room::new("serve-place");
+    let listen = &room.path("disk.sock");
     let say = ["sh", "-c", "test -S \"${IOSTACK_DISK#*socket=}\" && test \"$IOSTACK_DISK\" = \"$0\"", "{}"];
     let output = run(&[&["zero", "--listen", listen, "--"], &say[..]].concat());
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -86,10 +83,8 @@ fn a_command_has_the_disk_and_its_end_is_the_servers() {
 
 #[test]
 fn what_cannot_be_served_is_refused_with_what_to_do() {
-    let folder = folder!("serve-refused");
-    let taken = folder.join("taken");
-    fs::write(&taken, "mine").expect("it is written");
-    let taken = taken.to_str().expect("UTF-8");
+    let room = Room::new("serve-refused");
+    let taken = &room.file("taken", "mine");
     for (arguments, says) in [
         (vec!["nowhere"], "nowhere"),
         (vec!["x5570"], "`x5570` is a whole machine, and a disk is wanted"),
@@ -133,9 +128,8 @@ fn an_interrupt_is_how_it_ends_and_nothing_is_left() {
 
 #[test]
 fn a_quiet_server_names_its_disk_and_says_nothing_else() {
-    let folder = folder!("serve-quiet");
-    let socket = folder.join("disk.sock");
-    let listen = socket.to_str().expect("UTF-8");
+    let room = Room::new("serve-quiet");
+    let listen = &room.path("disk.sock");
     let ends = ["--quiet", "--power-cut", "1ms", "--runtime", "100ms"];
     let output = run(&[&["zero", "--listen", listen], &ends[..]].concat());
     assert_eq!(said(&output), format!("zero, 1 TiB, is nbd+unix:///zero?socket={listen} (by nbd)\n"));
@@ -143,14 +137,13 @@ fn a_quiet_server_names_its_disk_and_says_nothing_else() {
 
 #[test]
 fn nothing_writes_to_a_store_unasked_and_never_while_it_is_served() {
-    let folder = folder!("serve-kept");
-    let (store, socket) = (folder.join("store_bw.1.log"), folder.join("disk.sock"));
-    let (path, prefix) = (store.to_str().expect("UTF-8"), folder.join("store"));
-    let listen = ["--listen", socket.to_str().expect("UTF-8")];
+    let room = Room::new("serve-kept");
+    let path = &room.path("store_bw.1.log");
+    let listen = ["--listen", &room.path("disk.sock")];
     let server =
         Server::start(&[&["zero", "--set", "zero.capacity=1m", "--store", path], &listen[..]].concat());
     let (filename, output) = (format!("--filename={path}"), format!("--output={path}"));
-    let log = format!("--write_bw_log={}", prefix.display());
+    let log = format!("--write_bw_log={}", room.path("store"));
     let write = ["--name=a", "--rw=write", "--bs=4k", "--size=64k"];
     let read = ["--name=a", "--rw=read", "--bs=4k", "--size=64k", "--on", "sim:x25e"];
     let commands = [
@@ -169,7 +162,7 @@ fn nothing_writes_to_a_store_unasked_and_never_while_it_is_served() {
         let (code, said) = told(command, destroys);
         assert!(matches!(code, Some(1 | 2)), "{command:?} {destroys}: {said}");
         assert!(!destroys || said.contains("is in use: `iostack serve`"), "{command:?}: {said}");
-        assert_eq!(fs::read(&store).expect("it is there"), vec![0; 1 << 20], "{command:?} {destroys}");
+        assert_eq!(fs::read(path).expect("it is there"), vec![0; 1 << 20], "{command:?} {destroys}");
     }
     server.run.signal("-INT");
     assert_eq!(server.end().0, Some(0));
@@ -180,7 +173,7 @@ fn nothing_writes_to_a_store_unasked_and_never_while_it_is_served() {
             said.contains("--destroy-data") || said.contains("is not overwritten"),
             "{command:?}: {said}"
         );
-        assert_eq!(fs::read(&store).expect("it is there"), vec![0; 1 << 20], "{command:?}");
+        assert_eq!(fs::read(path).expect("it is there"), vec![0; 1 << 20], "{command:?}");
     }
     for command in &commands {
         let (code, said) = told(command, true);
@@ -288,10 +281,9 @@ fn a_mounted_disk_stays_until_it_is_unmounted_and_its_data_are_there_again() {
 
 #[test]
 fn the_answer_is_told_again_in_every_form() {
-    let folder = folder!("serve-told");
-    let file = folder.join("served.json");
-    let (path, socket) = (file.to_str().expect("UTF-8"), folder.join("s"));
-    let listen = ["--listen", socket.to_str().expect("UTF-8")];
+    let room = Room::new("serve-told");
+    let path = &room.path("served.json");
+    let listen = ["--listen", &room.path("s")];
     let served = run(&[
         &["x25e", "--json", "--output", path, "--power-cut", "1ms", "--runtime", "100ms"],
         &listen[..],

@@ -177,8 +177,8 @@ fn sized(
 fn arm(side: &Side, ready: &ReadySide<'_>) -> AbArm {
     AbArm {
         name: side.name.clone(),
-        target: ready.name(),
-        storage: ready.storage(),
+        target: ready.prepared.name(),
+        storage: ready.prepared.storage(),
         jobs: side.jobs.clone(),
         simulated: ready.simulated(),
     }

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::AtomicBool;
 
-use iostack_model::{Nanos, Outcome, Storage, TargetKind, TargetName};
+use iostack_model::{Nanos, Outcome, TargetKind, TargetName};
 use iostack_target::{AnyTarget, Audience, Prepared, RunClock, Wanted};
 
 use super::sides::Side;
 
 /// A side that can be run.
 pub(crate) struct ReadySide<'a> {
-    prepared: Box<dyn Prepared + 'a>,
+    pub(crate) prepared: Box<dyn Prepared + 'a>,
     clock: RunClock,
 }
 
@@ -23,15 +23,6 @@ pub(crate) fn ready<'a>(
 }
 
 impl ReadySide<'_> {
-    pub(crate) fn name(&self) -> TargetName {
-        self.prepared.name()
-    }
-
-    /// The storage behind it.
-    pub(crate) fn storage(&self) -> Storage {
-        self.prepared.storage()
-    }
-
     /// True when nothing of this machine touches its runs.
     pub(crate) fn is_virtual(&self) -> bool {
         self.clock == RunClock::Virtual
@@ -39,7 +30,7 @@ impl ReadySide<'_> {
 
     /// The device, if it is simulated.
     pub(crate) fn simulated(&self) -> Option<String> {
-        let TargetName { kind, path } = self.name();
+        let TargetName { kind, path } = self.prepared.name();
         (kind == TargetKind::Sim).then(|| path.display().to_string())
     }
 

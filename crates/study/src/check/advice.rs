@@ -70,8 +70,8 @@ fn best<'a>(facts: &Facts<'a>, wanted: impl Fn(&&'a Point) -> bool) -> Option<&'
     ways(facts).filter(wanted).max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
 }
 
-fn measured(act: String, gain: f64, basis: String, command: String) -> Option<Advice> {
-    Some(Advice { act, gain_percent: Some(gain), basis, command: Some(command) })
+fn measured(act: String, gain: f64, basis: String, command: String) -> Advice {
+    Advice { act, gain_percent: Some(gain), basis, command: Some(command) }
 }
 
 fn basis(before: &Point, after: &Point) -> String {
@@ -89,7 +89,7 @@ fn deeper(facts: &Facts<'_>) -> Option<Advice> {
     let gain = clear_gain(first, many)?;
     let act =
         format!("Keep {} reads in flight instead of one ({}).", many.outcome.job.in_flight(), in_words(many));
-    measured(
+    Some(measured(
         act,
         gain,
         format!(
@@ -99,7 +99,7 @@ fn deeper(facts: &Facts<'_>) -> Option<Advice> {
             Nanos(many.outcome.latency().mean_ns() as u64)
         ),
         run(facts, many),
-    )
+    ))
 }
 
 /// Advice to go from the best of one thread to the best number of threads.
@@ -108,7 +108,7 @@ fn more_threads(facts: &Facts<'_>) -> Option<Advice> {
     let many = leanest(facts, |way| way.outcome.job.threads > 1)?;
     let gain = clear_gain(single, many)?;
     let act = format!("Spread the load over {} threads ({}).", many.outcome.job.threads, in_words(many));
-    measured(act, gain, basis(single, many), run(facts, many))
+    Some(measured(act, gain, basis(single, many), run(facts, many)))
 }
 
 /// Advice to batch, if one thread that batches beats the best that submits each I/O by itself and all others.
@@ -119,12 +119,12 @@ fn batches(facts: &Facts<'_>) -> Option<Advice> {
     let gain = clear_gain(single, batched)?;
     let cost = |point: &Point| point.outcome.cpu_ns_per_io().unwrap_or_default() / 1e3;
     let act = format!("Submit {} I/Os per system call instead of one.", batched.outcome.job.batch.submit);
-    measured(
+    Some(measured(
         act,
         gain,
         format!("{}; CPU per I/O {:.1} to {:.1} us", basis(single, batched), cost(single), cost(batched)),
         run(facts, batched),
-    )
+    ))
 }
 
 fn scheduler(facts: &Facts<'_>) -> Option<Advice> {
@@ -142,7 +142,7 @@ fn scheduler(facts: &Facts<'_>) -> Option<Advice> {
     let device = &facts.storage.scheduled()?.name;
     let whose = whose(facts.storage, device);
     let act = format!("Use the {} scheduler instead of {name}{whose}.", best.label);
-    measured(act, gain, basis(current, best), facts.place.scheduler_command.replace("{}", &best.label))
+    Some(measured(act, gain, basis(current, best), facts.place.scheduler_command.replace("{}", &best.label)))
 }
 
 /// ` on vda, below loop0`: a setting of a lower device concerns all who use it.
@@ -165,7 +165,7 @@ fn avoid_punting(facts: &Facts<'_>) -> Option<Advice> {
     });
     let (punted, other, gain) = pairs.max_by_key(|(punted, ..)| punted.outcome.job.in_flight())?;
     let act = format!("Use {} on this device; io_uring goes through worker threads.", other.series);
-    measured(act, gain, basis(punted, other), run(facts, other))
+    Some(measured(act, gain, basis(punted, other), run(facts, other)))
 }
 
 /// Buffered reads that miss the cache, against direct ones.
@@ -176,7 +176,7 @@ fn cold_buffers(facts: &Facts<'_>) -> Option<Advice> {
     let (cold, direct) = (find(Series::BufferedCold)?, find(Series::Direct)?);
     let gain = clear_gain(cold, direct)?;
     let act = "Read with O_DIRECT what will not be read again.".to_owned();
-    measured(act, gain, basis(cold, direct), run(facts, direct))
+    Some(measured(act, gain, basis(cold, direct), run(facts, direct)))
 }
 
 /// The kernel treats the device as a disk with heads although it answers like an SSD.

@@ -131,11 +131,12 @@ pub fn in_order(options: &mut [(String, String)]) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use iostack_sim::targets::Simulations;
 
-    fn base<'a>(device: &'a str, options: &'a [(String, String)]) -> Base<'a> {
+    /// One device, without job files.
+    pub(crate) fn base<'a>(device: &'a str, options: &'a [(String, String)]) -> Base<'a> {
         Base { device, jobs: &[], sections: &[], changes: &[], options, cpus: 2, targets: &Simulations }
     }
 
@@ -165,17 +166,6 @@ mod tests {
         let asked = vary(&["arrival=poisson", "rate=1k,2k"]);
         let (_, points) = plan(&base("zero", &[]), &asked).expect("sound");
         assert!(points.iter().all(|point| point.task.jobs.is_ok()), "{points:?}");
-    }
-
-    #[test]
-    fn a_key_that_nothing_has_is_refused_before_anything_runs() {
-        for (key, said) in [
-            ("queue_dept=1", "`queue_dept` is neither an option of a job"),
-            ("zero.latnecy=1us", "`zero.latnecy` is no number of `zero`"),
-        ] {
-            let error = plan(&base("zero", &[]), &vary(&[key])).expect_err("refused").to_string();
-            assert!(error.contains(said), "{error}");
-        }
     }
 
     #[test]

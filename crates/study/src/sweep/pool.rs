@@ -222,13 +222,6 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_threads_changes_no_byte() {
-        let tasks: Vec<Task> =
-            (1..=6).map(|us| task("zero", &[("zero.latency", &format!("{us}us"))], 50)).collect();
-        assert_eq!(quiet(&tasks, 1), quiet(&tasks, 4));
-    }
-
-    #[test]
     fn what_was_not_begun_when_it_was_stopped_is_none() {
         let tasks = [task("zero", &[], 10), task("zero", &[], 10)];
         assert_eq!(run(&tasks, (1, &Simulations), &AtomicBool::new(true), &mut |_, _| ()), [None, None]);

@@ -178,23 +178,14 @@ pub(crate) fn sheets(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sweep::plan::tests::base;
     use crate::what_if::typed;
-    use iostack_sim::targets::Simulations;
 
     fn try_chain(device: &str, steps: &[&str]) -> anyhow::Result<Vec<Link>> {
         let options =
             [("queue_depth".to_owned(), "4".to_owned()), ("engine".to_owned(), "libaio".to_owned())];
-        let base = Base {
-            device,
-            jobs: &[],
-            sections: &[],
-            changes: &[],
-            options: &options,
-            cpus: 2,
-            targets: &Simulations,
-        };
         let steps: Vec<_> = steps.iter().map(|text| typed::changes("--step", text).expect("sound")).collect();
-        chain(&base, &steps)
+        chain(&base(device, &options), &steps)
     }
 
     #[test]

@@ -93,6 +93,7 @@ pub(crate) fn find(id: &str) -> anyhow::Result<Named> {
 mod tests {
     use super::*;
     use crate::sweep::plan::Base;
+    use crate::sweep::plan::tests::base as base_of;
     use crate::what_if::chain::{chain, sheets};
     use crate::what_if::fill;
     use iostack_sim::targets::Simulations;
@@ -106,15 +107,7 @@ mod tests {
             let sheets = sheets(&Simulations, &named.platform, &base, &set)
                 .unwrap_or_else(|error| panic!("{}: {error}", named.id));
             let job = if named.job().is_empty() { fill::plain(&sheets, &[]) } else { named.job() };
-            let base = Base {
-                device: &named.platform,
-                jobs: &[],
-                sections: &[],
-                changes: &base,
-                options: &job,
-                cpus: 2,
-                targets: &Simulations,
-            };
+            let base = Base { changes: &base, ..base_of(&named.platform, &job) };
             let links = chain(&base, &set).unwrap_or_else(|error| panic!("{}: {error}", named.id));
             assert_eq!(links.len(), 2, "{}", named.id);
         }

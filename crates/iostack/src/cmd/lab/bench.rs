@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use iostack_host::save::{self, Output};
 use iostack_lab::Lab;
 use iostack_lab::devices;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Ended> {
     }
     let told = iocost(&costs, None, CostDetail::default());
     if args.json {
-        talk::data(&(serde_json::to_string(&labelled_each(&costs)).context("plain data")? + "\n"));
+        talk::data(&written::json(&labelled_each(&costs))?);
     } else {
         talk::data(&told.text());
     }

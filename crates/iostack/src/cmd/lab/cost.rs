@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{bail, ensure};
 use iostack_host::save::{self, Output};
 use iostack_lab::Lab;
 use iostack_lab::cost::budget;
@@ -216,8 +216,8 @@ fn assert_costs(args: &CostArgs, file: &Path, talk: &Talk) -> anyhow::Result<End
 fn write(args: &CostArgs, costs: &[IoCost], diff: Option<&CostDiff>, talk: &Talk) -> anyhow::Result<()> {
     let told = iocost(costs, diff, CostDetail { full: args.full, tree: args.tree });
     let out = match (args.json, diff, costs) {
-        (true, Some(diff), _) => serde_json::to_string(&labelled(diff)).context("plain data")? + "\n",
-        (true, None, costs) => serde_json::to_string(&labelled_each(costs)).context("plain data")? + "\n",
+        (true, Some(diff), _) => written::json(&labelled(diff))?,
+        (true, None, costs) => written::json(&labelled_each(costs))?,
         (false, ..) => told.text(),
     };
     talk::data(&out);

@@ -18,6 +18,7 @@ use serde::Serialize;
 use super::merging;
 use crate::exit::Ended;
 use crate::talk::{self, Talk, paragraph};
+use crate::written;
 
 /// Arguments of `iostack lab test`.
 #[derive(clap::Args)]
@@ -255,7 +256,7 @@ fn trial(args: &TestArgs, name: TrialName, device: &Device, called: &str) -> Opt
 
 fn write(args: &TestArgs, request: &Request, tried: &[Tried]) -> anyhow::Result<()> {
     if args.json {
-        talk::data(&(serde_json::to_string(&labelled_each(tried))? + "\n"));
+        talk::data(&written::json(&labelled_each(tried))?);
         return Ok(());
     }
     let how = if request.accelerator == Accelerator::Kvm { "" } else { "emulated " };

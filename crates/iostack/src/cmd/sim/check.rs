@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::Chosen;
 use crate::exit::Ended;
 use crate::talk::Talk;
-use crate::written::OutputArg;
+use crate::written::{OutputArg, json_pretty};
 
 /// Arguments of `iostack sim check`.
 #[derive(clap::Args)]
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
     talk.clear();
     let hold = card.claims.iter().all(|claim| claim.holds == Some(true));
     let text = if args.json {
-        serde_json::to_string_pretty(&labelled(&Checked { card })).context("a card is plain data")? + "\n"
+        json_pretty(&labelled(&Checked { card }))?
     } else {
         iostack_report::claims(&card).text()
     };

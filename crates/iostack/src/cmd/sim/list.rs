@@ -1,6 +1,5 @@
 //! `iostack sim list`: which platforms and devices are built in?
 
-use anyhow::Context;
 use iostack_model::answers::labelled;
 use iostack_sim::sheet::card::{Summary, summaries};
 use schemars::JsonSchema;
@@ -8,6 +7,7 @@ use serde::Serialize;
 
 use crate::exit::Ended;
 use crate::talk::data;
+use crate::written;
 
 /// Kinds that are only parts of a platform, with their heading.
 const PARTS: [(&str, &str); 4] = [
@@ -59,11 +59,7 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Ended> {
     }
     all.sort_by_key(group);
     if args.json {
-        data(
-            &(serde_json::to_string_pretty(&labelled(&Listed { sheets: all }))
-                .context("names and titles are plain data")?
-                + "\n"),
-        );
+        data(&written::json_pretty(&labelled(&Listed { sheets: all }))?);
         return Ok(Ended::Done);
     }
     let widest = all.iter().map(|each| each.name.chars().count()).max().unwrap_or(0);

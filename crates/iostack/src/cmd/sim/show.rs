@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use iostack::targets::TargetTable;
 use iostack_host::save::{self, Output};
 use iostack_model::answers::{DevicePicture, labelled};
@@ -14,6 +14,7 @@ use super::{Chosen, file_text};
 use crate::exit::Ended;
 use crate::flags::JobFlags;
 use crate::talk::{Talk, data};
+use crate::written;
 
 /// Arguments of `iostack sim show`.
 #[derive(clap::Args)]
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<Ended> {
     save::refuse(Output::new("--html", args.html.as_ref()))?;
     let picture = picture(args, &sheet)?;
     if args.json {
-        data(&(serde_json::to_string_pretty(&labelled(&picture)).context("a card is plain data")? + "\n"));
+        data(&written::json_pretty(&labelled(&picture))?);
     } else if let Some(path) = &args.html {
         save::new_file(path, &iostack_report::show(&picture).html())?;
         data(&format!("{}\n", path.display()));

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context;
 use iostack::targets::TargetTable;
 use iostack_host::save::{self, Output};
 use iostack_model::answers::{WhatIf, labelled, labelled_each};
@@ -65,14 +64,13 @@ fn line(named: &Named) -> String {
 }
 
 fn write(args: &WhatIfArgs, results: &[WhatIf], talk: &Talk) -> anyhow::Result<()> {
-    let json = |text: serde_json::Result<String>| text.context("runs are plain data").map(|text| text + "\n");
     match results {
         [one] if !args.question.all => {
             let told = || iostack_report::what_if(one);
-            let text = if args.json { json(serde_json::to_string(&labelled(one)))? } else { told().text() };
+            let text = if args.json { written::json(&labelled(one))? } else { told().text() };
             args.output.answer(&text).and(written::page(args.html.as_ref(), || told().html(), talk))
         }
-        all if args.json => args.output.answer(&json(serde_json::to_string(&labelled_each(all)))?),
+        all if args.json => args.output.answer(&written::json(&labelled_each(all))?),
         all => args.output.answer(&iostack_report::what_ifs_markdown(all)),
     }
 }
