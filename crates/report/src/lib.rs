@@ -11,7 +11,7 @@
 //! outcome does not hold, so that two reports of one outcome never disagree. Start reading at [`check`].
 
 mod app;
-pub mod digest;
+mod digest;
 mod document;
 pub mod fio;
 mod heat;

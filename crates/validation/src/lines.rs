@@ -287,12 +287,13 @@ fn places(curve: &ReproCurve) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::{Gauge, Inside, IntervalFlow, Job};
+    use iostack_model::{Gauge, Inside, IntervalFlow};
     use iostack_report::fixture;
 
     fn outcome(rates: &[u64], last: Nanos) -> Outcome {
         let slice = Nanos::secs(25);
-        let mut outcome = fixture::outcome(Job { slice, ..Job::default() }, &fixture::Ideal::READ);
+        let mut outcome = fixture::outcome_file().outcomes.swap_remove(0);
+        outcome.job.slice = slice;
         outcome.series.clear();
         for (index, &rate) in rates.iter().enumerate() {
             let length = if index + 1 == rates.len() { last } else { slice };
