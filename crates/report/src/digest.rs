@@ -4,57 +4,48 @@
 
 use iostack_model::answers::{Repro, ReproBasis, ReproVerdict};
 
-/// A head and rows of cells.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rows {
-    /// Above each column.
-    pub heads: Vec<&'static str>,
-    /// The first cell names the row, the others are numbers.
-    pub rows: Vec<Vec<String>>,
-}
+use crate::document::Table;
 
 /// The whole in tables and sentences.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Digest {
+pub(crate) struct Digest {
     /// Published figures by document; the last row is all of them when there are several.
-    pub documents: Rows,
-    /// On what those rest that were judged: how many hold, of how many.
-    pub rests: Rows,
-    /// How many rest on what, and how many numbers were fitted for them.
-    pub sentence: String,
-    /// What does not come out.
-    pub off: Vec<Off>,
+    pub(crate) documents: Table,
+    /// Basis of the verdicts that were judged: how many hold, of how many.
+    pub(crate) rests: Table,
+    /// Sentence that says how many rest on what, and how many numbers were fitted for them.
+    pub(crate) sentence: String,
+    /// Claims that do not come out.
+    pub(crate) off: Vec<Off>,
     /// Numbers of what was run on.
-    pub platforms: Rows,
+    pub(crate) platforms: Table,
     /// Numbers that were fitted: the sheet and its number, and the claim.
-    pub fitted: Vec<(String, String)>,
+    pub(crate) fitted: Vec<(String, String)>,
     /// Figures that nothing judges, by the reason.
-    pub missing: Vec<(String, Vec<String>)>,
+    pub(crate) missing: Vec<(String, Vec<String>)>,
 }
 
 /// A verdict that does not hold.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Off {
+pub(crate) struct Off {
     /// Claim and figure.
-    pub claim: String,
+    pub(crate) claim: String,
     /// `claimed 0.26, ours 0.11, -57 %`; of a shape, what was seen.
-    pub figures: String,
+    pub(crate) figures: String,
     /// The reason, or that nobody knows one.
-    pub why: String,
-    /// Its experiment.
-    pub experiment: String,
+    pub(crate) why: String,
+    /// Id of the experiment of the claim.
+    pub(crate) experiment: String,
 }
 
-/// What is said of a claim that does not hold when its file does not say why.
-pub const NO_REASON: &str = "no reason known";
+/// Reason of a claim that does not hold when its file does not give one.
+pub(crate) const NO_REASON: &str = "no reason known";
 
 /// Claim and figure in one word.
-pub fn figure_name(claim: &str, field: &str) -> String {
+pub(crate) fn figure_name(claim: &str, field: &str) -> String {
     if field.is_empty() { claim.to_owned() } else { format!("{claim}: {field}") }
 }
 
-/// Makes it.
-pub fn digest(repro: &Repro) -> Digest {
+/// Counts and sorts the verdicts of all experiments.
+pub(crate) fn digest(repro: &Repro) -> Digest {
     Digest {
         documents: documents(repro),
         rests: rests(repro),
@@ -67,38 +58,41 @@ pub fn digest(repro: &Repro) -> Digest {
 }
 
 /// A row a document: of each kind of evidence `hold/judged`.
-fn rests(repro: &Repro) -> Rows {
-    let heads = std::iter::once("document").chain(ReproBasis::ALL.map(ReproBasis::word)).collect();
+fn rests(repro: &Repro) -> Table {
+    let heads: Vec<&str> = std::iter::once("document").chain(ReproBasis::ALL.map(ReproBasis::word)).collect();
     let cell =
         |[judged, hold]: [usize; 2]| if judged == 0 { "-".to_owned() } else { format!("{hold}/{judged}") };
     let row = |name: &str, document: Option<&str>| {
         let cells = repro.tally(document).by_basis.map(cell);
         std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>()
     };
-    Rows { heads, rows: of_documents(repro, row) }
+    of_documents(repro, &heads, row)
 }
 
 /// A row for each document of which something was asked, and one for all.
-fn of_documents(repro: &Repro, row: impl Fn(&str, Option<&str>) -> Vec<String>) -> Vec<Vec<String>> {
+fn of_documents(repro: &Repro, heads: &[&str], row: impl Fn(&str, Option<&str>) -> Vec<String>) -> Table {
     let asked = repro.documents.iter().filter(|document| {
         let tally = repro.tally(Some(&document.id));
         tally.claims + tally.missing > 0
     });
-    let mut rows: Vec<Vec<String>> = asked.map(|document| row(&document.id, Some(&document.id))).collect();
-    if rows.len() != 1 {
-        rows.push(row("all", None));
+    let mut table = Table::of(heads);
+    for document in asked {
+        table.row(row(&document.id, Some(&document.id)));
     }
-    rows
+    if table.rows.len() != 1 {
+        table.row(row("all", None));
+    }
+    table
 }
 
-fn documents(repro: &Repro) -> Rows {
-    let heads = vec!["document", "statements", "hold", "off", "unknown", "left out"];
+fn documents(repro: &Repro) -> Table {
+    let heads = ["document", "statements", "hold", "off", "unknown", "left out"];
     let row = |name: &str, document: Option<&str>| {
         let tally = repro.tally(document);
         let counts = [tally.claims + tally.missing, tally.hold, tally.off, tally.unknown, tally.missing];
         std::iter::once(name.to_owned()).chain(counts.map(|count| count.to_string())).collect::<Vec<_>>()
     };
-    Rows { heads, rows: of_documents(repro, row) }
+    of_documents(repro, &heads, row)
 }
 
 fn sentence(repro: &Repro) -> String {
@@ -146,15 +140,15 @@ fn off(repro: &Repro) -> Vec<Off> {
     repro.off().into_iter().map(off).collect()
 }
 
-fn platforms(repro: &Repro) -> Rows {
-    let heads = vec!["platform", "cited", "fitted", "assumed", "input", "fitted", "other", "predicted"];
-    let row = |one: &iostack_model::answers::ReproPlatform| {
-        let fitted = one.fitted.len() as u32;
+fn platforms(repro: &Repro) -> Table {
+    let heads = ["platform", "cited", "fitted", "assumed", "input", "fitted", "other", "predicted"];
+    let mut table = Table::of(&heads);
+    for one in &repro.platforms {
         let claims = [one.claims_input, one.claims_fitted, one.claims_other, one.claims_predicted];
-        let counts = [one.cited, fitted, one.assumed].into_iter().chain(claims);
-        std::iter::once(one.name.clone()).chain(counts.map(|count| count.to_string())).collect()
-    };
-    Rows { heads, rows: repro.platforms.iter().map(row).collect() }
+        let counts = [one.cited, one.fitted.len() as u32, one.assumed].into_iter().chain(claims);
+        table.row(std::iter::once(one.name.clone()).chain(counts.map(|count| count.to_string())));
+    }
+    table
 }
 
 fn fitted(repro: &Repro) -> Vec<(String, String)> {
@@ -167,7 +161,7 @@ fn fitted(repro: &Repro) -> Vec<(String, String)> {
 /// Claims, and of each the figures that are meant.
 type Claims<'a> = Vec<(&'a str, Vec<&'a str>)>;
 
-/// By reason, in the order of the claims; several figures of a claim as one, with their number.
+/// Claims left out, by reason, in their order; several figures of a claim are one, with their number.
 fn missing(repro: &Repro) -> Vec<(String, Vec<String>)> {
     let mut reasons: Vec<(&str, Claims<'_>)> = Vec::new();
     for one in &repro.missing {
@@ -189,47 +183,4 @@ fn missing(repro: &Repro) -> Vec<(String, Vec<String>)> {
         (reason.to_owned(), claims.iter().map(name).collect::<Vec<_>>())
     };
     reasons.into_iter().map(named).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use iostack_model::answers::{ReproDocument, ReproFitted, ReproMissing, ReproPlatform};
-
-    #[test]
-    fn figures_that_nothing_judges_are_told_by_their_reason() {
-        let missing = |claim: &str, field: &str, reason: &str| ReproMissing {
-            claim: claim.into(),
-            field: field.into(),
-            reason: reason.into(),
-        };
-        let fitted =
-            |key: &str| ReproFitted { sheet: "s".into(), key: key.into(), claim: "p.a".into(), judged: true };
-        let platform = |name: &str| ReproPlatform {
-            name: name.into(),
-            fitted: vec![fitted("k")],
-            ..ReproPlatform::default()
-        };
-        let repro = Repro {
-            schema: 1,
-            iostack: "0".into(),
-            experiments: Vec::new(),
-            documents: vec![ReproDocument { id: "p".into(), title: "P".into(), published: true, own: false }],
-            platforms: vec![platform("one"), platform("two")],
-            missing: vec![missing("p.a", "", "why"), missing("p.b", "x", "why"), missing("p.b", "y", "why")],
-            interrupted: false,
-        };
-        let digest = digest(&repro);
-        assert_eq!(
-            digest.missing,
-            [("why".to_owned(), vec!["p.a".to_owned(), "p.b (2 figures)".to_owned()])]
-        );
-        assert_eq!(digest.documents.rows, [["p", "3", "0", "0", "0", "3"]]);
-        assert_eq!(digest.fitted, [("s: k".to_owned(), "p.a".to_owned())], "shared, and counted once");
-        assert!(
-            digest.sentence.contains("1 parameters were fitted to them, NOT fewer than"),
-            "{}",
-            digest.sentence
-        );
-    }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Grid {
 }
 
 impl HeatMap {
-    /// Of an outcome; `None` where there is nothing to see.
+    /// The map of an outcome; `None` where there is nothing to see.
     pub(crate) fn of(outcome: &Outcome) -> Option<HeatMap> {
         let heat = &outcome.heat;
         let length = (!heat.is_empty() && heat.length.0 > 0).then_some(heat.length.0)?;
@@ -106,13 +106,13 @@ impl Grid {
         self.columns.first().map_or(0, Vec::len)
     }
 
-    /// Where a row begins and where the next one does, ns.
+    /// Lower and upper edge of a row, ns.
     pub(crate) fn edges(&self, row: usize) -> (u64, u64) {
         let cell = (self.first + row) * self.per_row;
         (cell_range(cell).0, cell_range(cell + self.per_row - 1).1.saturating_add(1))
     }
 
-    /// How many rows from the lowest edge a latency stands.
+    /// Height of a latency above the lowest edge, in rows.
     pub(crate) fn place(&self, ns: u64) -> f64 {
         cell_place(ns) / self.per_row as f64 - self.first as f64
     }
@@ -131,7 +131,7 @@ impl Grid {
     }
 }
 
-/// Which counts look alike: each shade begins at a multiple of the one before, so that a single slow I/O is seen beside
+/// Ranges of counts that look alike: each shade begins at a multiple of the one before, so that a single slow I/O is seen beside
 /// a hundred thousand quick ones.
 pub(crate) struct Shades {
     factor: u64,

@@ -13,7 +13,7 @@ use crate::text::format::{count, rate, significant};
 
 /// The rate must fall by this share for a fall to be told.
 const FALL: f64 = 0.2;
-/// What of a gauge's range counts as its end.
+/// Share of a gauge's range that counts as its end.
 const END: f64 = 0.05;
 /// A gauge that moves by less than this share of its largest value is level.
 const LEVEL: f64 = 0.2;
@@ -38,7 +38,7 @@ pub(crate) fn reasons(outcome: &Outcome, inside: &Inside) -> Vec<(&'static str, 
     told
 }
 
-/// What lies between the model and the driver.
+/// Words for how late answers left a served drive.
 fn late(bins: &Bins) -> Option<String> {
     let [middle, tail] = [0.5, 0.999].map(|share| bins.quantile_ns(share).map(Nanos));
     Some(format!(
@@ -47,7 +47,7 @@ fn late(bins: &Bins) -> Option<String> {
     ))
 }
 
-/// What the device held when the job began, in words; nothing of a device where that means nothing.
+/// State of the device when the job began, in words; `None` where a device has none.
 pub(crate) fn state(inside: &Inside) -> Option<String> {
     inside.flash.as_ref()?;
     let words = match inside.state.as_str() {
@@ -83,7 +83,7 @@ fn share(value: f64) -> String {
     if percent >= 9.95 { format!("{percent:.0} %") } else { format!("{} %", significant(percent, 2)) }
 }
 
-/// From this busy share on a resource limits; below it is only the busiest.
+/// Busy share from which on a resource limits; below it, it is only the busiest.
 pub(crate) const USED_UP: f64 = 0.9;
 
 /// The resource that limits, and whether it is used up or only the busiest of all.
@@ -114,17 +114,16 @@ fn sentence(why: &str, name: &str) -> String {
 pub(crate) struct Fall {
     /// Element of the series that begins with it.
     element: usize,
-    /// When.
+    /// Time of the fall.
     pub(crate) at: Nanos,
     /// Name of the gauge.
     pub(crate) gauge: String,
-    /// Its value at first.
+    /// Value of the gauge at first.
     pub(crate) first: f64,
-    /// Its value then.
+    /// Value of the gauge at the fall.
     pub(crate) last: f64,
     /// I/Os per second before.
     pub(crate) before: f64,
-    /// And after.
     pub(crate) after: f64,
 }
 
@@ -182,7 +181,7 @@ fn steepest(series: &[IntervalFlow], index: usize) -> Option<usize> {
 }
 
 impl Fall {
-    /// What came to its end, in some words.
+    /// Words for the gauge that came to its end.
     pub(crate) fn what(&self) -> String {
         match self.gauge.as_str() {
             Gauge::FREE_BLOCKS => "free blocks used up".to_owned(),
@@ -220,7 +219,7 @@ fn mean_rate(series: &[IntervalFlow]) -> f64 {
     if seconds > 0.0 { ios as f64 / seconds } else { 0.0 }
 }
 
-/// Where the cliff comes from, or why there is none.
+/// Sentences on where the cliff comes from, or why there is none.
 fn over_time(outcome: &Outcome, inside: &Inside) -> Vec<String> {
     let falls = falls(outcome, inside);
     if !falls.is_empty() {

@@ -10,7 +10,7 @@
 //! Every function here is pure: it takes what was measured and returns a string. Nothing is computed that the
 //! outcome does not hold, so that two reports of one outcome never disagree. Start reading at [`check`].
 
-pub mod digest;
+mod digest;
 mod document;
 pub mod fio;
 mod heat;

@@ -15,7 +15,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) drive: Vec<&'a ResourceUse>,
 }
 
-/// Cuts.
+/// Sorts the resources of a run by the parts of the way.
 pub(crate) fn parts(inside: &Inside) -> Parts<'_> {
     let is_adapter = |each: &ResourceUse| ADAPTER.contains(&each.name.as_str());
     let end_of_host = inside.resources.iter().position(is_adapter);

@@ -10,25 +10,25 @@ use iostack_stats::AbReport;
 use crate::table::{self, Table};
 use crate::{CostDetail, Document};
 
-/// What a command found, and what a file of it gives again.
+/// An answer that a file can keep, in every form.
 pub trait Told {
-    /// The command: its kind.
+    /// Kind of the answer: the command.
     fn command(&self) -> &'static str;
-    /// Every figure.
+    /// Every figure as JSON.
     fn json(&self) -> serde_json::Result<String>;
-    /// For people.
+    /// The document for people.
     fn document(&self) -> Document;
-    /// A row a point, of an answer that is made of points.
+    /// A table of a row a point, of an answer that is made of points.
     fn table(&self) -> Option<Table> {
         None
     }
-    /// The outcomes, of which alone fio has forms.
+    /// The outcomes of a run, which alone have forms of fio's.
     fn outcomes(&self) -> Option<&OutcomeFile> {
         None
     }
 }
 
-/// How it is drawn, how it is a table.
+/// Implements [`Told`] from a row: type, document, table, outcomes.
 macro_rules! told {
     ($($answer:ty: $document:expr $(, $table:path $(, $outcomes:ident)?)?;)+) => {
         $(impl Told for $answer {

@@ -10,7 +10,7 @@ use crate::{inside, platform};
 /// A change below this share is told as none.
 const SAME: f64 = 0.005;
 
-/// What each change did: the effect, then what became of the limit. One pair for each step after the first that ran.
+/// Effect of each change, then what became of the limit: one pair for each step after the first that ran.
 pub(crate) fn told(what_if: &WhatIf) -> Vec<(String, String)> {
     let pairs = what_if.steps.windows(2);
     let pairs = pairs.filter_map(|pair| {
@@ -64,7 +64,6 @@ fn capital(text: &str) -> String {
 struct Busiest {
     /// `the adapter (100 %)`, `the drives' dies (97 %)`.
     words: String,
-    /// `the adapter`.
     who: String,
     busy: f64,
     name: String,
@@ -167,61 +166,15 @@ pub(crate) fn limiting(outcome: &Outcome) -> Option<&str> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
     use crate::fixture;
-    use iostack_model::Limiting;
-    use iostack_model::answers::WhatIfChange;
-
-    /// A run whose named resources were so busy; the first limits.
-    fn step(name: &str, busy: &[(&str, f64)]) -> WhatIfStep {
-        let mut outcome = fixture::simulated_file().outcomes.swap_remove(1);
-        let inside = outcome.inside.as_mut().expect("simulated");
-        let model = inside.resources[0].clone();
-        let use_of = |&(name, busy): &(&str, f64)| ResourceUse {
-            name: name.to_owned(),
-            busy,
-            busiest: busy,
-            count: 2,
-            ..model.clone()
-        };
-        inside.resources = busy.iter().map(use_of).collect();
-        let most = busy.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        inside.limit = most.map(|&(name, busy)| Limiting { name: name.to_owned(), busy, why: String::new() });
-        WhatIfStep {
-            name: name.to_owned(),
-            changes: vec![WhatIfChange {
-                key: "platform.adapter".into(),
-                old: "ahci".into(),
-                new: "<nvme>".into(),
-                meaning: "the kind of adapter".into(),
-            }],
-            command: format!("iostack run --on sim:x --set platform.adapter={name}"),
-            figures: Some(WhatIfFigures::of_outcome(&outcome)),
-            outcome: Some(outcome),
-            error: None,
-        }
-    }
 
     /// The adapter limits, then the dies, then nothing.
-    pub(crate) fn example(steps: usize) -> WhatIf {
-        let mut all = vec![
-            step("before", &[("core", 0.4), ("adapter", 1.0), ("die", 0.3)]),
-            step("nvme", &[("core", 0.6), ("queue", 0.1), ("die", 0.97)]),
-            step("more", &[("core", 0.6), ("queue", 0.1), ("die", 0.5)]),
-        ];
-        all[0].changes.clear();
-        all.truncate(steps);
-        WhatIf {
-            schema: 1,
-            iostack: "0.1.0".into(),
-            device: "x".into(),
-            title: "A machine".into(),
-            named: None,
-            seed: 1,
-            steps: all,
-            interrupted: false,
-        }
+    fn example(steps: usize) -> WhatIf {
+        let mut chain: WhatIf = fixture::answer("what-if-chain");
+        chain.steps.truncate(steps);
+        chain
     }
 
     #[test]

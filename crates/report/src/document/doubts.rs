@@ -11,18 +11,18 @@ use iostack_model::Caveat;
 /// All caveats of a document by kind, in the order in which they were met.
 #[derive(Default)]
 pub(crate) struct Doubts {
-    kinds: Vec<Kind>,
+    kinds: Vec<DoubtKind>,
     /// The document gives a verdict: a screen tells what changes it, the heaviest first.
     pub(crate) of_verdict: bool,
 }
 
 /// Caveats of one kind.
-pub(super) struct Kind {
+pub(super) struct DoubtKind {
     of: Discriminant<Caveat>,
     /// The kind in words: `Rate step`.
     pub(super) name: String,
     pub(super) weight: Weight,
-    /// What it changes.
+    /// Change of a verdict by this kind of caveat, in words.
     pub(super) changes: &'static str,
     pub(super) remedy: &'static str,
     /// `(place, what was seen there)`, without repetitions.
@@ -49,7 +49,7 @@ impl Doubts {
         marks
     }
 
-    /// The same of a figure that only a page has: a screen tells no doubt that nothing on it has.
+    /// The caveats of a figure that only a page has, and its marks: a screen tells no doubt that nothing on it has.
     pub(crate) fn note_on_page<'a>(
         &mut self,
         caveats: impl IntoIterator<Item = &'a Caveat>,
@@ -74,7 +74,7 @@ impl Doubts {
         self.kinds.iter().position(|one| one.of == kind).unwrap_or_else(|| {
             let (weight, changes) = iostack_doubt::changes(caveat);
             let (name, remedy) = (name(caveat), iostack_doubt::remedy(caveat));
-            self.kinds.push(Kind {
+            self.kinds.push(DoubtKind {
                 of: kind,
                 name,
                 weight,
@@ -101,9 +101,10 @@ impl Doubts {
     }
 
     /// The kinds to tell in the order of their numbers; with `all` also those that change no verdict.
-    pub(super) fn told(&self, all: bool) -> Vec<(usize, &Kind)> {
-        let heavy = |kind: &Kind| all || (kind.on_screen && (!self.of_verdict || kind.weight < Weight::None));
-        let mut told: Vec<(usize, &Kind)> =
+    pub(super) fn told(&self, all: bool) -> Vec<(usize, &DoubtKind)> {
+        let heavy =
+            |kind: &DoubtKind| all || (kind.on_screen && (!self.of_verdict || kind.weight < Weight::None));
+        let mut told: Vec<(usize, &DoubtKind)> =
             self.kinds.iter().enumerate().filter(|(_, kind)| heavy(kind)).collect();
         if self.of_verdict {
             told.sort_by_key(|(_, kind)| kind.weight);

@@ -2,7 +2,7 @@
 
 use iostack_doubt::Weight;
 
-use super::doubts::Kind;
+use super::doubts::DoubtKind;
 use super::table::{Bar, Cell, Column, Draws, Row, Table};
 use super::{Block, Document, Doubts, Drawn, Marks, Section, To};
 use crate::heat::HeatMap;
@@ -11,7 +11,7 @@ use crate::html::heat;
 use crate::html::page::{self, document as file};
 use crate::html::tiles::tiles;
 
-/// What was seen of a doubt before the fold.
+/// Sightings of a doubt before the fold.
 const SEEN: usize = 4;
 /// Share of a stacked bar below which a part has no room for its name, and what a letter takes.
 const NAMED: (f64, f64) = (0.02, 0.009);
@@ -21,7 +21,7 @@ struct Page<'a> {
     document: &'a Document,
     /// `"id": {...}` of each plot, for `plot.js`.
     plots: Vec<String>,
-    /// The same of each heat map, for `heat.js`.
+    /// `"id": {...}` of each heat map, for `heat.js`.
     heat: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl Page<'_> {
     fn section(&mut self, section: &Section) -> String {
         let mut out = String::new();
         let mut facts = String::new();
-        for block in section.of(To::Page) {
+        for block in section.blocks_for(To::Page) {
             let fact = match block {
                 Block::Fact(label, words) => Some((label, words, String::new())),
                 Block::Doubted(label, words, marks) => Some((label, words, self.links(marks))),
@@ -160,14 +160,14 @@ impl Page<'_> {
         drawn.plot.figure(&id, &caption)
     }
 
-    /// What was counted, by which clock, on which machine.
+    /// Caption: what was counted, by which clock, on which machine.
     fn caption(&self, counted: &str) -> String {
         let words = [counted, &self.document.conditions];
         let words: Vec<String> = words.into_iter().filter(|words| !words.is_empty()).map(escaped).collect();
         if counted.is_empty() { String::new() } else { words.join("; ") + "." }
     }
 
-    /// The same with its doubts.
+    /// Caption with links to its doubts.
     fn doubted(&self, counted: &str, marks: &Marks) -> String {
         let doubts = match self.links(marks) {
             links if links.is_empty() => links,
@@ -269,12 +269,12 @@ impl Page<'_> {
         if doubts.is_empty() {
             return "<p>None was found. Every caveat is looked for, none is assumed.</p>".to_owned();
         }
-        let mut told: Vec<(usize, &Kind)> =
+        let mut told: Vec<(usize, &DoubtKind)> =
             (1..).zip(doubts.told(true).into_iter().map(|(_, kind)| kind)).collect();
         told.sort_by_key(|(_, kind)| kind.weight);
         let (folded, shown): (Vec<_>, Vec<_>) =
             told.into_iter().partition(|(_, kind)| kind.weight == Weight::None);
-        let items = |kinds: &[(usize, &Kind)]| {
+        let items = |kinds: &[(usize, &DoubtKind)]| {
             format!("<ol class=\"doubts\">{}</ol>", collected(kinds, |(number, kind)| item(*number, kind)))
         };
         if folded.is_empty() {
@@ -297,7 +297,7 @@ fn links(doubts: &Doubts, marks: &Marks) -> String {
     })
 }
 
-fn item(number: usize, kind: &Kind) -> String {
+fn item(number: usize, kind: &DoubtKind) -> String {
     let lines = |seen: &[(String, String)]| {
         collected(seen, |(place, said)| format!("<li><b>{}</b> {}</li>", escaped(place), escaped(said)))
     };

@@ -54,7 +54,7 @@ fn answer(document: &Document) -> String {
 fn section(section: &Section, doubts: &Doubts) -> String {
     let mut text = String::new();
     let mut in_list = false;
-    for one in section.of(To::Screen) {
+    for one in section.blocks_for(To::Screen) {
         let item = matches!(one, Block::Fact(..) | Block::Doubted(..));
         if in_list && !item {
             text.push('\n');

@@ -22,7 +22,7 @@ mod table;
 mod text;
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 pub(crate) use doubts::{Doubts, Marks};
 pub(crate) use table::{Bar, Cell, Column, Row, Table};
@@ -32,31 +32,31 @@ use iostack_model::answers::{Answer, labelled};
 use crate::heat::HeatMap;
 use crate::html::plot::Plot;
 
-/// What a command found.
+/// Everything a command tells its reader: title, answer, sections, doubts.
 #[derive(Default)]
 pub struct Document {
-    /// What was typed: `iostack ab`.
+    /// Command as typed: `iostack ab`.
     pub(crate) title: String,
-    /// Beside it: `SIMULATED`, how long, which seed. On a page also the date and the version.
+    /// Words beside the title: `SIMULATED`, how long, which seed.
     pub(crate) beside: Vec<String>,
-    /// The same, for the page alone.
+    /// Words beside the title of a page alone: date and version.
     pub(crate) origin: Vec<String>,
-    /// It was cut short: of what the figures are.
+    /// Subject of the figures when the run was cut short: `the runs`.
     pub(crate) interrupted: Option<&'static str>,
-    /// What goes before the answer on a screen: `ANSWER`, `VERDICT`; none: the answer is for the page alone.
+    /// Label of the answer on a screen: `ANSWER`, `VERDICT`; empty where only the page has one.
     pub(crate) answers: &'static str,
     /// The heading of the page; what ends a screen.
     pub(crate) answer: String,
-    /// What the answer rests on, and what to do.
+    /// Evidence of the answer, and advice.
     pub(crate) because: Section,
-    /// Between the title and the first section.
+    /// Blocks between the title and the first section.
     pub(crate) head: Section,
     pub(crate) sections: Vec<Section>,
-    /// Nobody looked for doubts.
+    /// True where doubts were not looked for: no list of them is drawn.
     pub(crate) unjudged: bool,
     /// All doubts that were met.
     pub(crate) doubts: Doubts,
-    /// Those of every figure.
+    /// Doubts that concern every figure.
     pub(crate) of_all: Marks,
     /// Clock and machine, for the captions of plots.
     pub(crate) conditions: String,
@@ -66,7 +66,7 @@ pub struct Document {
     pub(crate) raw: String,
 }
 
-/// Who is shown a block.
+/// Reader for whom a block is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum To {
     #[default]
@@ -78,34 +78,33 @@ pub(crate) enum To {
 /// A part of a document.
 #[derive(Default)]
 pub(crate) struct Section {
-    /// Where a page finds it: letters and dashes.
+    /// Anchor on the page: letters and dashes.
     pub(crate) id: String,
-    /// Its entry in the navigation of a page.
+    /// Entry in the navigation of a page.
     pub(crate) short: String,
-    /// Its heading on a page.
+    /// Heading on a page.
     pub(crate) title: String,
     pub(crate) blocks: Vec<(To, Block)>,
 }
 
-/// What can be told.
+/// Piece of a section, whoever draws it.
 pub(crate) enum Block {
-    /// Something and what is to say of it.
+    /// Label, and the words about it.
     Fact(String, String),
-    /// The same with its doubts.
+    /// Label, the words about it, and its doubts.
     Doubted(String, String, Marks),
-    /// What to do, in this order, each with a command where there is one.
+    /// Steps in their order, each with a command where there is one.
     Numbered(Vec<(String, Option<String>)>),
-    /// What the section is about, its doubts, and how it was come by.
+    /// Subject of the section, its doubts, and how it was measured.
     Headline(String, Marks, String),
     /// An empty line on a screen.
     Gap,
     /// A heading inside a section.
     Heading(String),
-    /// Sentences.
     Words(String),
     /// A remark that stands out on a page.
     Note(String),
-    /// What can be typed.
+    /// Command that can be typed.
     Command(String),
     List(Vec<String>),
     Table(Table),
@@ -126,7 +125,7 @@ pub(crate) enum Block {
 /// A plot with what stands below it.
 pub(crate) struct Drawn {
     pub(crate) plot: Plot,
-    /// What was counted, and what a band means.
+    /// Caption: number of I/Os, and the meaning of a band.
     pub(crate) counted: String,
     pub(crate) marks: Marks,
     /// A plot of letters on the screen.
@@ -148,12 +147,12 @@ impl Section {
         self.to(To::All, block)
     }
 
-    /// For the screen alone.
+    /// Adds a block for the screen alone.
     pub(crate) fn screen(&mut self, block: Block) -> &mut Section {
         self.to(To::Screen, block)
     }
 
-    /// For the page alone.
+    /// Adds a block for the page alone.
     pub(crate) fn page(&mut self, block: Block) -> &mut Section {
         self.to(To::Page, block)
     }
@@ -178,15 +177,15 @@ impl Section {
         self
     }
 
-    /// The same for the page alone, where a screen has no room for it.
+    /// The section for the page alone, where a screen has no room for it.
     pub(crate) fn on_page(mut self) -> Section {
         self.blocks.retain(|(to, _)| *to != To::Screen);
         self.blocks.iter_mut().for_each(|(to, _)| *to = To::Page);
         self
     }
 
-    /// What `to` is shown.
-    fn of(&self, to: To) -> impl Iterator<Item = &Block> {
+    /// Blocks that this reader is shown.
+    fn blocks_for(&self, to: To) -> impl Iterator<Item = &Block> {
         self.blocks.iter().filter(move |(each, _)| *each == To::All || *each == to).map(|(_, block)| block)
     }
 }
@@ -196,12 +195,12 @@ impl Document {
         Document { title: title.into(), raw: "null".to_owned(), ..Document::default() }
     }
 
-    /// What a page lets its reader keep: the report itself, as `--json` writes it.
+    /// Puts the answer into the page as `--json` writes it, so that its reader can keep it.
     pub(crate) fn data(&mut self, answer: &impl Answer) {
         self.data_of_several(&labelled(answer));
     }
 
-    /// The same of several answers.
+    /// Puts several answers into the page as one JSON list.
     pub(crate) fn data_of_several(&mut self, report: &impl serde::Serialize) {
         // Only strings have this letter, which could end a `<script>` element early.
         self.raw =

@@ -9,26 +9,26 @@ use crate::text::format::plus_minus;
 /// A table. The first column names the row.
 #[derive(Default)]
 pub(crate) struct Table {
-    /// Above it on a page that draws bars in it.
+    /// Heading on a page that draws bars in the table.
     pub(crate) heading: String,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
     /// Rows before the fold of a page, and on a screen; 0 for all.
     pub(crate) shown: usize,
-    /// What a screen says in place of the rows that are not shown.
+    /// Row that a screen shows in place of the folded ones.
     pub(crate) rest: Option<Row>,
-    /// Sums, below all others.
+    /// Rows of sums, below all others.
     pub(crate) sums: Vec<Row>,
-    /// Below it.
+    /// Words below the table.
     pub(crate) caption: String,
-    /// Below it on a page, with the clock and the machine: what was counted.
+    /// Words below the table on a page, before clock and machine.
     pub(crate) page_caption: String,
 }
 
 /// Bars say again what a number says: a narrow screen leaves them out first.
 const LIGHT_BARS: u8 = 9;
 
-/// A column.
+/// Head of a column, and how its cells are drawn.
 #[derive(Clone, Default)]
 pub(crate) struct Column {
     pub(crate) head: String,
@@ -38,7 +38,7 @@ pub(crate) struct Column {
     pub(crate) light: u8,
 }
 
-/// What stands in the cells of a column.
+/// Way in which the cells of a column are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Draws {
     #[default]
@@ -46,35 +46,35 @@ pub(crate) enum Draws {
     Number,
     /// Bars from a common zero.
     Bars,
-    /// Bars to the left and to the right of it.
+    /// Bars to the left and to the right of a zero in the middle.
     Changes,
 }
 
-/// A row.
+/// Cells side by side, and lines below them.
 #[derive(Default)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
-    /// Lines below it.
+    /// Lines below the row.
     pub(crate) below: Vec<String>,
-    /// What can be typed about it.
+    /// Command about the row that can be typed.
     pub(crate) command: Option<String>,
-    /// It is the heading of those that follow.
+    /// True for a heading of the rows that follow.
     pub(crate) group: bool,
-    /// It sums up others.
+    /// True for a sum of other rows.
     pub(crate) sum: bool,
 }
 
-/// What stands in a row and a column.
+/// Text of one row and column, or its bar.
 #[derive(Clone, Default)]
 pub(crate) struct Cell {
     pub(crate) text: String,
-    /// Beside it: an interval.
+    /// Small text beside it: an interval.
     pub(crate) small: String,
     pub(crate) marks: Marks,
     pub(crate) bar: Option<Bar>,
     /// The colour of what is named.
     pub(crate) slot: Option<usize>,
-    /// How far it lies below another.
+    /// Levels below the top of a tree.
     pub(crate) indent: usize,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// In one piece; of a change it may be less than nothing.
+    /// A bar of one part; that of a change may be negative.
     pub(crate) fn whole(value: f64, most: f64, slot: usize) -> Bar {
         Bar { parts: vec![(slot, value, String::new())], most }
     }
@@ -113,12 +113,12 @@ impl Column {
         Column { head: "fewer | more".to_owned(), draws: Draws::Changes, ..Column::default() }
     }
 
-    /// For the page alone.
+    /// The column, on the page alone.
     pub(crate) fn page(self) -> Column {
         Column { to: To::Page, ..self }
     }
 
-    /// For the screen alone.
+    /// The column, on the screen alone.
     pub(crate) fn screen(self) -> Column {
         Column { to: To::Screen, ..self }
     }

@@ -3,21 +3,7 @@
 use iostack_model::Caveat;
 
 use super::*;
-
-/// A screen: at most 80 columns, the same without colour, no number that is none.
-pub(crate) fn fits(text: &str) {
-    for line in text.lines() {
-        let whole = line.starts_with("next: ") || line.trim_start().starts_with("$ ");
-        assert!(line.chars().count() <= crate::text::WIDTH || whole, "{line}");
-    }
-    assert!(!text.contains('\u{1b}') && !text.contains("NaN") && !text.contains("inf "), "{text}");
-}
-
-/// A page: one file that fetches nothing, no number that is none.
-pub(crate) fn sound(page: &str) {
-    crate::pages::tests::sound::assert_sound(page);
-    assert!(!page.contains("NaN") && !page.contains(">inf"), "{page}");
-}
+use crate::pages::tests::sound::{assert_fits, assert_sound};
 
 /// A document with everything that a block can be.
 fn example() -> Document {
@@ -49,7 +35,7 @@ fn example() -> Document {
 #[test]
 fn a_screen_has_every_block_that_is_for_it() {
     let text = example().text();
-    fits(&text);
+    assert_fits(&text);
     let wanted = [
         "iostack <thing>                                                SIMULATED, seed 7",
         "doubts     [2] concern every figure below",
@@ -73,7 +59,7 @@ fn a_screen_has_every_block_that_is_for_it() {
 #[test]
 fn a_page_has_every_block_that_is_for_it_and_nothing_of_it_is_markup() {
     let page = example().html();
-    sound(&page);
+    assert_sound(&page);
     let wanted = [
         "<h1>It is &lt;so&gt;.</h1>",
         "<dt>label</dt><dd>words</dd>",
@@ -147,7 +133,7 @@ fn a_narrow_screen_leaves_out_the_light_and_cuts_words_not_numbers() {
     section.put(Block::Table(table));
     all.sections.push(section);
     let text = all.text();
-    fits(&text);
+    assert_fits(&text);
     assert!(text.contains(&"1".repeat(20)) && !text.contains("22") && !text.contains("33"), "{text}");
 }
 
@@ -172,7 +158,7 @@ fn words_in_the_last_column_go_on_below_each_other() {
     section.put(Block::Table(table));
     all.sections.push(section);
     let text = all.text();
-    fits(&text);
+    assert_fits(&text);
     assert!(text.contains("key") && text.contains(" end") && !text.contains('…'), "{text}");
     assert!(
         text.lines().any(|line| line.starts_with("        words") || line.starts_with("        many")),
@@ -191,7 +177,7 @@ fn a_name_that_its_column_would_cut_has_lines_of_its_own() {
     section.put(Block::Table(table));
     all.sections.push(section);
     let text = all.text();
-    fits(&text);
+    assert_fits(&text);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines.iter().any(|line| line.starts_with("short") && line.contains("11")), "{text}");
     let last = lines.iter().position(|line| line.ends_with("word last")).expect("the whole name");

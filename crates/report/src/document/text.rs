@@ -1,6 +1,6 @@
 //! How does a terminal show a document?
 
-use super::doubts::Kind;
+use super::doubts::DoubtKind;
 use super::table::{Cell, Column, Draws, Row, Table};
 use super::{Block, Document, Doubts, Drawn, Section, To};
 use crate::html::scale::Scale;
@@ -13,7 +13,7 @@ use crate::text::heat;
 /// Columns of what a fact is about, at least and at most.
 const LABEL: usize = 11;
 const LABEL_MOST: usize = 27;
-/// What was seen of a doubt before the rest is counted.
+/// Sightings of a doubt that are told; the others are counted.
 const SEEN: usize = 2;
 /// Cells of a bar at least and at most.
 const BAR: (usize, usize) = (6, 18);
@@ -60,16 +60,16 @@ fn answer(document: &Document) -> String {
     fact(document.answers, LABEL, &document.answer)
 }
 
-/// What is said of several things begins in one column, unless a name is too long for that.
+/// The words of all facts begin in one column, unless a label is too long for that.
 fn section(section: &Section, doubts: &Doubts) -> String {
-    let labels = section.of(To::Screen).filter_map(|block| match block {
+    let labels = section.blocks_for(To::Screen).filter_map(|block| match block {
         Block::Fact(label, _) | Block::Doubted(label, ..) => Some(label.chars().count() + 1),
         _ => None,
     });
     let width = labels.filter(|&width| width <= LABEL_MOST).fold(LABEL, usize::max);
     let mut text = String::new();
     let mut below_heading = false;
-    for one in section.of(To::Screen) {
+    for one in section.blocks_for(To::Screen) {
         // A table stands apart from what is above it.
         let stands_apart = matches!(one, Block::Table(_) | Block::Gap) && !below_heading;
         if stands_apart && !text.is_empty() && !text.ends_with("\n\n") {
@@ -121,7 +121,6 @@ fn letters(drawn: &Drawn) -> String {
     chart(&drawn.plot.lines(), linear, |value| drawn.plot.y.quantity.say(value))
 }
 
-/// `[1,3]`.
 fn mark(numbers: &[usize]) -> String {
     let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
     if numbers.is_empty() { String::new() } else { format!("[{}]", numbers.join(",")) }
@@ -137,7 +136,7 @@ fn notes(doubts: &Doubts) -> String {
     "NOTES\n".to_owned() + &told.collect::<String>()
 }
 
-fn note(number: usize, kind: &Kind, of_verdict: bool) -> String {
+fn note(number: usize, kind: &DoubtKind, of_verdict: bool) -> String {
     let mut said: Vec<&str> = kind.seen.iter().map(|(_, said)| said.as_str()).collect();
     said.sort_unstable();
     said.dedup();
@@ -154,7 +153,7 @@ fn note(number: usize, kind: &Kind, of_verdict: bool) -> String {
 }
 
 /// A column and its place, as far as a screen has it, and how wide it is.
-struct Place<'a> {
+struct ScreenColumn<'a> {
     at: usize,
     column: &'a Column,
     width: usize,
@@ -189,7 +188,7 @@ fn drawn(table: &Table, doubts: &Doubts) -> String {
 }
 
 /// A name that its column would cut has lines of its own: it tells the rows apart.
-fn above(row: &Row, places: &[Place<'_>], doubts: &Doubts) -> String {
+fn above(row: &Row, places: &[ScreenColumn<'_>], doubts: &Doubts) -> String {
     let name = row.cells.first().map_or_else(String::new, |cell| words(cell, doubts));
     match places.first() {
         Some(first) if first.at == 0 && name.chars().count() > first.width => {
@@ -200,7 +199,7 @@ fn above(row: &Row, places: &[Place<'_>], doubts: &Doubts) -> String {
 }
 
 /// The first head of a table in capitals: where a reader's eye begins.
-fn head(table: &Table, place: &Place<'_>) -> String {
+fn head(table: &Table, place: &ScreenColumn<'_>) -> String {
     let head = &place.column.head;
     if place.column.draws == Draws::Changes {
         return format!("{:>1$}|more", "fewer", place.width / 2);
@@ -215,7 +214,7 @@ fn words(cell: &Cell, doubts: &Doubts) -> String {
     " ".repeat(cell.indent.min(INDENT)) + &words
 }
 
-fn places<'a>(table: &'a Table, rows: &[&Row], doubts: &Doubts) -> Vec<Place<'a>> {
+fn places<'a>(table: &'a Table, rows: &[&Row], doubts: &Doubts) -> Vec<ScreenColumn<'a>> {
     let columns = table.columns.iter().enumerate().filter(|(_, column)| column.to != To::Page);
     let width = |at: usize, column: &Column| {
         if matches!(column.draws, Draws::Bars | Draws::Changes) {
@@ -224,16 +223,16 @@ fn places<'a>(table: &'a Table, rows: &[&Row], doubts: &Doubts) -> Vec<Place<'a>
         let cells = rows.iter().filter(|row| !row.group).filter_map(|row| row.cells.get(at));
         cells.map(|cell| words(cell, doubts).chars().count()).fold(column.head.chars().count(), usize::max)
     };
-    let mut places: Vec<Place<'a>> =
-        columns.map(|(at, column)| Place { at, column, width: width(at, column), gap: 2 }).collect();
+    let mut places: Vec<ScreenColumn<'a>> =
+        columns.map(|(at, column)| ScreenColumn { at, column, width: width(at, column), gap: 2 }).collect();
     fit(&mut places);
     places
 }
 
 /// Lets the last words go on below each other, then leaves out what is light, then moves together, then cuts the longest
 /// words, until the line fits; bars take what is left.
-fn fit(places: &mut Vec<Place<'_>>) {
-    let whole = |places: &[Place<'_>]| {
+fn fit(places: &mut Vec<ScreenColumn<'_>>) {
+    let whole = |places: &[ScreenColumn<'_>]| {
         places
             .iter()
             .map(|place| place.width + place.gap)
@@ -268,7 +267,7 @@ fn fit(places: &mut Vec<Place<'_>>) {
         }
     }
     let left = WIDTH - whole(places);
-    let drawn = |place: &Place<'_>| matches!(place.column.draws, Draws::Bars | Draws::Changes);
+    let drawn = |place: &ScreenColumn<'_>| matches!(place.column.draws, Draws::Bars | Draws::Changes);
     let count = places.iter().filter(|place| drawn(place)).count().max(1);
     // Even, so that both sides of a change have as much.
     let each = (left / count).min(BAR.1 - BAR.0) / 2 * 2;
@@ -276,7 +275,7 @@ fn fit(places: &mut Vec<Place<'_>>) {
 }
 
 /// The cells of a row side by side. Words in the last place go on below each other; others are cut.
-fn line(places: &[Place<'_>], cell: impl Fn(&Place<'_>) -> String) -> String {
+fn line(places: &[ScreenColumn<'_>], cell: impl Fn(&ScreenColumn<'_>) -> String) -> String {
     let gap = " ".repeat(places.first().map_or(2, |place| place.gap));
     let Some((last, others)) = places.split_last() else { return "\n".to_owned() };
     let mut before = String::new();
@@ -290,7 +289,7 @@ fn line(places: &[Place<'_>], cell: impl Fn(&Place<'_>) -> String) -> String {
     cut((before + &aligned(&text, last)).trim_end(), WIDTH) + "\n"
 }
 
-fn aligned(text: &str, place: &Place<'_>) -> String {
+fn aligned(text: &str, place: &ScreenColumn<'_>) -> String {
     let width = place.width;
     if place.column.draws == Draws::Number {
         return format!("{:>width$}", cut(text, width));
@@ -304,7 +303,7 @@ fn aligned(text: &str, place: &Place<'_>) -> String {
     }
 }
 
-fn shown_in(cell: &Cell, place: &Place<'_>, doubts: &Doubts) -> String {
+fn shown_in(cell: &Cell, place: &ScreenColumn<'_>, doubts: &Doubts) -> String {
     let Some(drawn) = &cell.bar else { return words(cell, doubts) };
     let length = drawn.length();
     if place.column.draws != Draws::Changes {

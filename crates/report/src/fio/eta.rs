@@ -34,7 +34,7 @@ pub fn eta(progress: &Progress, jobs: &[Job]) -> String {
     format!("Jobs: {threads} (f={threads}): [{letter}({threads})][{share}]{rates}[eta {left}]\r")
 }
 
-/// As fio: sequential in capitals, random in small ones.
+/// fio's letter for the job: capital for sequential, small for random.
 fn letter(job: &Job) -> char {
     let random = matches!(job.access, Access::Random { .. });
     let moves = |direction| job.mix.of(direction) > 0;
@@ -47,7 +47,7 @@ fn letter(job: &Job) -> char {
     if random { letter.to_ascii_lowercase() } else { letter }
 }
 
-/// What is left, where the end is known.
+/// Time left, where the end is known.
 fn eta_of(progress: &Progress, done: Option<f64>) -> String {
     let by_time = progress.expected.map(|expected| Nanos(expected.0.saturating_sub(progress.elapsed.0)));
     let by_share = || {

@@ -60,9 +60,9 @@ mod tests {
     }
 
     /// Time, direction, size, number of bins, and those that hold something.
-    type Line = ([u64; 4], Vec<(usize, u64)>);
+    type HistogramLine = ([u64; 4], Vec<(usize, u64)>);
 
-    fn read(text: &str) -> Vec<Line> {
+    fn read(text: &str) -> Vec<HistogramLine> {
         let line = |line: &str| {
             let numbers: Vec<u64> =
                 line.split(", ").map(|number| number.parse().expect("a number")).collect();

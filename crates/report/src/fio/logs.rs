@@ -16,7 +16,7 @@ type OfEntry = fn(&LogEntry) -> u64;
 type OfSpan = fn(&LogSpan, Nanos, usize) -> u64;
 
 /// One kind of log: its part of the file name, the prefix that asks for it, and its values.
-struct Kind {
+struct LogKind {
     name: &'static str,
     options: Options,
     prefix: fn(&LogRequest) -> Option<&PathBuf>,
@@ -24,7 +24,7 @@ struct Kind {
     of_span: OfSpan,
 }
 
-/// How fio calls the option that asks for it, and how we do.
+/// fio's name of the option that asks for a log, and ours.
 type Options = [&'static str; 2];
 
 const TRACE: Options = ["write_iolog", "log_trace"];
@@ -32,29 +32,29 @@ const TRACE: Options = ["write_iolog", "log_trace"];
 /// The log that has no line for each I/O.
 const HISTOGRAM: &str = "clat_hist";
 
-const KINDS: [Kind; 6] = [
-    Kind {
+const LOG_KINDS: [LogKind; 6] = [
+    LogKind {
         name: "bw",
         options: ["write_bw_log", "log_bandwidth"],
         prefix: |request| request.bandwidth.as_ref(),
         of_entry: |entry| u64::from(entry.length) * 1_000_000 / completion(entry).max(1),
         of_span: |span, length, each| (span.bytes[each] as f64 / 1024.0 / length.as_secs_f64()) as u64,
     },
-    Kind {
+    LogKind {
         name: "iops",
         options: ["write_iops_log", "log_iops"],
         prefix: |request| request.iops.as_ref(),
         of_entry: |_| 1,
         of_span: |span, length, each| (span.ios[each] as f64 / length.as_secs_f64()).round() as u64,
     },
-    Kind {
+    LogKind {
         name: "slat",
         options: ["write_lat_log", "log_latency"],
         prefix: |request| request.latency.as_ref(),
         of_entry: |entry| entry.submit.0,
         of_span: |span, _, each| span.submit_sum_ns[each] / span.ios[each],
     },
-    Kind {
+    LogKind {
         name: "clat",
         options: ["write_lat_log", "log_latency"],
         prefix: |request| request.latency.as_ref(),
@@ -63,14 +63,14 @@ const KINDS: [Kind; 6] = [
             span.latency_sum_ns[each].saturating_sub(span.submit_sum_ns[each]) / span.ios[each]
         },
     },
-    Kind {
+    LogKind {
         name: "lat",
         options: ["write_lat_log", "log_latency"],
         prefix: |request| request.latency.as_ref(),
         of_entry: |entry| entry.latency.0,
         of_span: |span, _, each| span.latency_sum_ns[each] / span.ios[each],
     },
-    Kind {
+    LogKind {
         name: HISTOGRAM,
         options: ["write_hist_log", "log_histogram"],
         prefix: |request| request.histogram.as_ref(),
@@ -82,17 +82,17 @@ const KINDS: [Kind; 6] = [
 /// A file, and the threads whose I/Os it holds.
 struct LogFile<'a> {
     path: PathBuf,
-    kind: &'static Kind,
-    parts: Vec<Part<'a>>,
+    kind: &'static LogKind,
+    parts: Vec<LogThread<'a>>,
 }
 
 /// One thread: its job, the outcome in which it was counted, and its number there.
 #[derive(Clone, Copy)]
-struct Part<'a> {
+struct LogThread<'a> {
     job: &'a Job,
     outcome: usize,
     thread: u32,
-    /// Among those of its job.
+    /// Number among the threads of its job.
     in_job: u32,
 }
 
@@ -148,7 +148,7 @@ fn traces(jobs: &[Job], outcomes: &[Outcome]) -> Vec<(PathBuf, String)> {
 }
 
 /// Moment and line of each I/O of one thread, with the files opened before and closed behind.
-fn trace_lines(part: Part<'_>, outcome: &Outcome) -> Vec<(Nanos, String)> {
+fn trace_lines(part: LogThread<'_>, outcome: &Outcome) -> Vec<(Nanos, String)> {
     let names = file_names(part, outcome);
     let about = |time: Nanos, deed: &'static str| {
         names.iter().map(move |name| (time, format!("{} {name} {deed}\n", time.0 / 1000))).collect::<Vec<_>>()
@@ -166,8 +166,8 @@ fn trace_lines(part: Part<'_>, outcome: &Outcome) -> Vec<(Nanos, String)> {
     lines
 }
 
-/// What the files of a thread are called.
-fn file_names(part: Part<'_>, outcome: &Outcome) -> Vec<String> {
+/// Names of the files that a thread uses.
+fn file_names(part: LogThread<'_>, outcome: &Outcome) -> Vec<String> {
     let (job, target) = (part.job, &outcome.target);
     let shown = |path: &Path| path.display().to_string();
     if target.kind == TargetKind::Directory {
@@ -185,7 +185,7 @@ fn files(jobs: &[Job]) -> Vec<LogFile<'_>> {
     let mut files: Vec<LogFile<'_>> = Vec::new();
     for (number, part) in (1..).zip(parts(jobs)) {
         let request = &part.job.logs;
-        for kind in &KINDS {
+        for kind in &LOG_KINDS {
             let Some(prefix) = (kind.prefix)(request) else { continue };
             let path = file_name(prefix, kind.name, if request.shared { None } else { Some(number) });
             match files.iter_mut().find(|file| file.path == path) {
@@ -198,8 +198,8 @@ fn files(jobs: &[Job]) -> Vec<LogFile<'_>> {
 }
 
 /// Every thread of a run, in order: jobs of a stage that are reported together share an outcome.
-fn parts(jobs: &[Job]) -> Vec<Part<'_>> {
-    let mut parts: Vec<Part<'_>> = Vec::new();
+fn parts(jobs: &[Job]) -> Vec<LogThread<'_>> {
+    let mut parts: Vec<LogThread<'_>> = Vec::new();
     // Of each outcome: its stage, its report group and the threads so far.
     let mut outcomes: Vec<(u32, u32, u32)> = Vec::new();
     let mut stage = 0;
@@ -212,13 +212,13 @@ fn parts(jobs: &[Job]) -> Vec<Part<'_>> {
         });
         let threads = &mut outcomes[outcome].2;
         let own = (*threads..).zip(0..job.threads);
-        parts.extend(own.map(|(thread, in_job)| Part { job, outcome, thread, in_job }));
+        parts.extend(own.map(|(thread, in_job)| LogThread { job, outcome, thread, in_job }));
         *threads += job.threads;
     }
     parts
 }
 
-fn lines(kind: &Kind, part: Part<'_>, outcome: &Outcome) -> String {
+fn lines(kind: &LogKind, part: LogThread<'_>, outcome: &Outcome) -> String {
     let request = &part.job.logs;
     if kind.name == "slat" && part.job.engine.is_synchronous() {
         String::new()
@@ -245,12 +245,12 @@ fn file_name(prefix: &Path, kind: &str, number: Option<u32>) -> PathBuf {
 }
 
 /// The moment, in ms, that times in the log are added to.
-fn since(outcome: &Outcome, part: Part<'_>) -> u64 {
+fn since(outcome: &Outcome, part: LogThread<'_>) -> u64 {
     if part.job.logs.unix_epoch { outcome.started_unix_ms } else { 0 }
 }
 
-/// What a thread did, as it ended.
-fn entries<'a>(outcome: &'a Outcome, part: Part<'_>) -> Vec<&'a LogEntry> {
+/// I/Os of a thread, in the order of their ends.
+fn entries<'a>(outcome: &'a Outcome, part: LogThread<'_>) -> Vec<&'a LogEntry> {
     let own = |entry: &&LogEntry| entry.thread == part.thread && !entry.is_flush();
     let mut entries: Vec<&LogEntry> = outcome.log.iter().filter(own).collect();
     entries.sort_by_key(|entry| entry.time);
@@ -263,7 +263,7 @@ fn priority(job: &Job, entry: &LogEntry) -> String {
     if job.logs.priority { format!("0x{priority:04x}") } else { u8::from(priority >> 13 == 1).to_string() }
 }
 
-fn entry_lines(outcome: &Outcome, part: Part<'_>, value: OfEntry) -> String {
+fn entry_lines(outcome: &Outcome, part: LogThread<'_>, value: OfEntry) -> String {
     let entries = entries(outcome, part);
     let since = since(outcome, part);
     let line = |entry: &&LogEntry| {
@@ -276,7 +276,7 @@ fn entry_lines(outcome: &Outcome, part: Part<'_>, value: OfEntry) -> String {
 }
 
 /// One line for each direction that moved in a span, at the end of the span, with block size 0 as fio writes it.
-fn span_lines(outcome: &Outcome, part: Part<'_>, value: OfSpan) -> String {
+fn span_lines(outcome: &Outcome, part: LogThread<'_>, value: OfSpan) -> String {
     let offset = if part.job.logs.offsets { "0, " } else { "" };
     // Of a mean fio knows no class.
     let priority = if part.job.logs.priority { "0x0000" } else { "0" };

@@ -19,16 +19,16 @@ use super::version;
 pub fn normal(file: &OutcomeFile, pid: u32, headed: bool) -> String {
     let file = &*unified(file);
     let mut text = if headed { head(file) } else { String::new() };
-    let mut rows: Vec<Group> = Vec::new();
+    let mut rows: Vec<StatusGroup> = Vec::new();
     for (group, outcome) in groups(file).zip(&file.outcomes) {
-        let place = Place { group, pid, ended: calendar(ended_unix_ms(file) / 1000) };
+        let place = JobPlace { group, pid, ended: calendar(ended_unix_ms(file) / 1000) };
         // As in fio: of a job that has done nothing yet, or had nothing to do, the groups tell.
         if outcome.ios() > 0 || !outcome.failures.is_empty() {
             text += &job(outcome, &place);
         }
         match rows.last_mut() {
             Some(last) if last.number == group => last.outcomes.push(outcome),
-            _ => rows.push(Group { number: group, outcomes: vec![outcome] }),
+            _ => rows.push(StatusGroup { number: group, outcomes: vec![outcome] }),
         }
     }
     for group in &rows {
@@ -37,7 +37,7 @@ pub fn normal(file: &OutcomeFile, pid: u32, headed: bool) -> String {
     text + &disk_stats(file)
 }
 
-/// What fio prints before it runs.
+/// Lines that fio prints before it runs.
 fn head(file: &OutcomeFile) -> String {
     let mut text = String::new();
     for (group, outcome) in groups(file).zip(&file.outcomes) {
@@ -67,13 +67,13 @@ fn block_sizes(job: &Job, direction: Direction) -> String {
     format!("{}-{}", number(least, 4, BINARY, "B"), number(most, 4, BINARY, "B"))
 }
 
-struct Place {
+struct JobPlace {
     group: u64,
     pid: u32,
     ended: String,
 }
 
-fn job(outcome: &Outcome, place: &Place) -> String {
+fn job(outcome: &Outcome, place: &JobPlace) -> String {
     let error = match first_error(outcome) {
         0 => " 0".to_owned(),
         errno => format!("{errno:2} (error={})", strerror(errno)),
@@ -255,12 +255,12 @@ fn latency_shares(unit: &str, shares: &Shares) -> String {
 }
 
 /// Jobs whose rates fio adds up.
-struct Group<'a> {
+struct StatusGroup<'a> {
     number: u64,
     outcomes: Vec<&'a Outcome>,
 }
 
-impl Group<'_> {
+impl StatusGroup<'_> {
     fn status(&self) -> String {
         let mut text = format!("\nRun status group {} (all jobs):\n", self.number);
         for direction in Direction::ALL {
@@ -271,7 +271,7 @@ impl Group<'_> {
                 .filter(|outcome| flow(outcome, direction).0.latency.count > 0)
                 .collect();
             if !ran.is_empty() {
-                text += &Group::line(&ran, direction);
+                text += &StatusGroup::line(&ran, direction);
             }
         }
         text
@@ -324,7 +324,7 @@ fn disk_stats(file: &OutcomeFile) -> String {
     text
 }
 
-/// What the kernel calls an error, without its number.
+/// The kernel's words for an error, without its number.
 fn strerror(errno: u64) -> String {
     let text = std::io::Error::from_raw_os_error(errno as i32).to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

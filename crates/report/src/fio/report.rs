@@ -15,7 +15,8 @@ use super::version;
 /// The report of a run as `fio --output-format=json` prints it; with `plus`, as `json+`: every histogram in full.
 pub fn json(file: &OutcomeFile, plus: bool) -> String {
     let file = &*unified(file);
-    let jobs = file.outcomes.iter().zip(groups(file)).map(|(outcome, group)| Part { outcome, group, plus });
+    let jobs =
+        file.outcomes.iter().zip(groups(file)).map(|(outcome, group)| JobPart { outcome, group, plus });
     let jobs = Value::List(jobs.map(|part| job(&part)).collect());
     let disks = Value::List(disks(&file.outcomes).iter().map(|disk| Value::object(DISK, disk)).collect());
     let last = [("jobs".to_owned(), jobs), ("disk_util".to_owned(), disks)];
@@ -32,7 +33,7 @@ pub(super) fn groups(file: &OutcomeFile) -> impl Iterator<Item = u64> {
     })
 }
 
-/// What the global sections said that held last, where there were any: as fio, those of the last of several files.
+/// Options of the last global sections, where there were any: as fio, those of the last of several files.
 fn global_options(file: &OutcomeFile) -> Option<(String, Value)> {
     let typed = typed(file.outcomes.last().iter().flat_map(|outcome| &outcome.job.options_global));
     let all = typed.into_iter().map(|(name, value)| (name, Value::Text(value))).collect::<Vec<_>>();
@@ -50,15 +51,15 @@ fn typed<'a>(options: impl Iterator<Item = &'a (String, String)>) -> Vec<(String
 }
 
 /// One outcome and how it is to be shown.
-struct Part<'a> {
+struct JobPart<'a> {
     outcome: &'a Outcome,
     group: u64,
     plus: bool,
 }
 
 /// One direction of an outcome.
-struct Side<'a> {
-    part: &'a Part<'a>,
+struct DirectionPart<'a> {
+    part: &'a JobPart<'a>,
     direction: Direction,
 }
 
@@ -70,7 +71,7 @@ const HEAD: &[Field<OutcomeFile>] = &[
 ];
 
 /// Keys of a job before the latency shares. A function, because a constant cannot name the borrow.
-fn job_fields<'a>() -> [Field<Part<'a>>; 7] {
+fn job_fields<'a>() -> [Field<JobPart<'a>>; 7] {
     [
         ("jobname", |part| Value::text(&part.outcome.job.name)),
         ("groupid", |part| Value::Whole(part.group)),
@@ -83,7 +84,7 @@ fn job_fields<'a>() -> [Field<Part<'a>>; 7] {
 }
 
 /// Keys of a job behind its directions.
-fn job_fields_next<'a>() -> [Field<Part<'a>>; 10] {
+fn job_fields_next<'a>() -> [Field<JobPart<'a>>; 10] {
     [
         ("sync", sync),
         ("job_runtime", |part| Value::Whole(millis(thread_time(part.outcome)))),
@@ -99,7 +100,7 @@ fn job_fields_next<'a>() -> [Field<Part<'a>>; 10] {
 }
 
 /// Keys of a job after them.
-fn job_fields_last<'a>() -> [Field<Part<'a>>; 4] {
+fn job_fields_last<'a>() -> [Field<JobPart<'a>>; 4] {
     [
         ("latency_depth", |part| Value::Whole(u64::from(latency_depth(part.outcome)))),
         ("latency_target", |part| Value::Whole(latency_goal(part.outcome).latency.0)),
@@ -120,7 +121,7 @@ pub(super) fn latency_goal(outcome: &Outcome) -> LatencyGoal {
 }
 
 /// Keys of one direction.
-fn side_fields<'a>() -> [Field<Side<'a>>; 23] {
+fn side_fields<'a>() -> [Field<DirectionPart<'a>>; 23] {
     [
         ("io_bytes", |side| Value::Whole(side.bytes() + side.read_back().1)),
         ("io_kbytes", |side| Value::Whole((side.bytes() + side.read_back().1) / 1024)),
@@ -156,7 +157,7 @@ const LATENCY: &[Field<Bins>] = &[
     ("N", |bins| Value::Whole(bins.count)),
 ];
 
-const DISK: &[Field<Disk>] = &[
+const DISK: &[Field<DiskUse>] = &[
     ("name", |disk| Value::text(&disk.count.name)),
     ("read_ios", |disk| Value::Whole(disk.count.ios[0])),
     ("write_ios", |disk| Value::Whole(disk.count.ios[1])),
@@ -168,7 +169,7 @@ const DISK: &[Field<Disk>] = &[
     ("util", |disk| Value::Float(disk.busy_percent())),
 ];
 
-fn job(part: &Part) -> Value {
+fn job(part: &JobPart) -> Value {
     let names = ["latency_ns", "latency_us", "latency_ms"];
     let latencies = shares::latencies(&part.outcome.latency());
     let latencies =
@@ -189,16 +190,16 @@ fn job(part: &Part) -> Value {
         .with(doubts)
 }
 
-/// Why not to believe it.
+/// Doubts of an outcome, in words.
 pub(super) fn caveats(outcome: &Outcome) -> impl Iterator<Item = String> {
     outcome.caveats.iter().map(iostack_doubt::says)
 }
 
-fn side(part: &Part, direction: Direction) -> Value {
-    Value::object(&side_fields(), &Side { part, direction })
+fn side(part: &JobPart, direction: Direction) -> Value {
+    Value::object(&side_fields(), &DirectionPart { part, direction })
 }
 
-impl Side<'_> {
+impl DirectionPart<'_> {
     fn flow(&self) -> &Flow {
         flow(self.part.outcome, self.direction).0
     }
@@ -215,7 +216,7 @@ impl Side<'_> {
         self.part.outcome.job.percentiles_of
     }
 
-    /// With percentiles and bins where they are wanted.
+    /// The latency with percentiles and bins where they are wanted.
     fn percentiles(&self, bins: &Bins, wanted: bool) -> Value {
         if !wanted {
             return Value::object(LATENCY, bins);
@@ -312,7 +313,7 @@ fn histogram(bins: &Bins, job: &Job, plus: bool) -> Value {
     plain.with([("bins".to_owned(), Value::Object(counts.collect()))])
 }
 
-fn sync(part: &Part) -> Value {
+fn sync(part: &JobPart) -> Value {
     let bins = &part.outcome.sync;
     let latency = histogram(bins, &part.outcome.job, part.plus);
     Value::Object(vec![("total_ios".to_owned(), Value::Whole(bins.count)), ("lat_ns".to_owned(), latency)])
@@ -392,12 +393,12 @@ pub(super) fn millis(span: Nanos) -> u64 {
 }
 
 /// A device over all outcomes that it answered.
-pub(super) struct Disk {
+pub(super) struct DiskUse {
     pub(super) count: DeviceCount,
     elapsed: Nanos,
 }
 
-impl Disk {
+impl DiskUse {
     /// Milliseconds that reads, writes and all requests were in the device, each counted; 0 where a stored outcome is from
     /// before that was kept.
     pub(super) fn ticks(&self) -> [u64; 3] {
@@ -412,12 +413,12 @@ impl Disk {
 }
 
 /// Each device once, its counts added up.
-pub(super) fn disks(outcomes: &[Outcome]) -> Vec<Disk> {
-    let mut disks: Vec<Disk> = Vec::new();
+pub(super) fn disks(outcomes: &[Outcome]) -> Vec<DiskUse> {
+    let mut disks: Vec<DiskUse> = Vec::new();
     for outcome in outcomes {
         let Some(count) = &outcome.device else { continue };
         match disks.iter_mut().find(|disk| disk.count.name == count.name) {
-            None => disks.push(Disk { count: count.clone(), elapsed: outcome.elapsed }),
+            None => disks.push(DiskUse { count: count.clone(), elapsed: outcome.elapsed }),
             Some(disk) => {
                 for each in 0..3 {
                     disk.count.ios[each] += count.ios[each];

@@ -49,14 +49,14 @@ pub(super) fn latencies(bins: &Bins) -> [Shares; 3] {
     shares
 }
 
-/// All of the run at the mean depth of one thread, which is what is known.
+/// Shares of the depths: the whole run at the mean depth of one thread, which is what is known.
 pub(super) fn depths(outcome: &Outcome) -> Shares {
     let depth = (outcome.depth_achieved / f64::from(outcome.job.threads.max(1))).round().max(1.0) as u64;
     let place = if depth >= 64 { 6 } else { depth.ilog2() as usize };
     all_at(&DEPTHS, place)
 }
 
-/// All calls with the batch that was asked.
+/// Shares of the batches: all calls with the batch that was asked.
 pub(super) fn batches(batch: u32) -> Shares {
     let place = BATCHES.iter().position(|&(_, end)| u64::from(batch) <= end).unwrap_or(BATCHES.len() - 1);
     all_at(&BATCHES, place)

@@ -6,21 +6,21 @@ use super::report::per_second;
 use super::value::Value;
 
 /// The rates that were judged last.
-struct Judged<'a> {
+struct JudgedRates<'a> {
     goal: Steadiness,
     steady: Steady,
     window: &'a [IntervalFlow],
 }
 
-fn judged(outcome: &Outcome) -> Option<Judged<'_>> {
+fn judged(outcome: &Outcome) -> Option<JudgedRates<'_>> {
     let (goal, steady) = (outcome.job.until_steady?, outcome.steady?);
     // The last element may be shorter, and was not judged.
     let whole = outcome.series.iter().rposition(|slice| slice.length >= outcome.job.slice)? + 1;
     let count = goal.window.0.div_ceil(outcome.job.slice.0.max(1)) as usize;
-    Some(Judged { goal, steady, window: &outcome.series[whole.saturating_sub(count)..whole] })
+    Some(JudgedRates { goal, steady, window: &outcome.series[whole.saturating_sub(count)..whole] })
 }
 
-impl Judged<'_> {
+impl JudgedRates<'_> {
     fn judges_slope(&self) -> bool {
         matches!(self.goal.limit, SteadyLimit::Slope(_))
     }
@@ -53,7 +53,6 @@ impl Judged<'_> {
         [0.0, if square > 0.0 { product / square } else { 0.0 }]
     }
 
-    /// `iops_slope`
     fn criterion(&self) -> String {
         let figure = match self.goal.figure {
             SteadyFigure::Iops => "iops",

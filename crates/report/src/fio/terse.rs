@@ -91,7 +91,7 @@ fn side(outcome: &Outcome, direction: Direction) -> Vec<String> {
     fields
 }
 
-/// What version 5 has more of each direction.
+/// Fields of each direction that only version 5 has.
 fn spreads(outcome: &Outcome, direction: Direction) -> [String; 6] {
     let (bandwidth, iops) = (spread::bandwidth(outcome, direction), spread::iops(outcome, direction));
     [

@@ -11,7 +11,7 @@ fn is_unified(job: &Job) -> bool {
     last.is_some_and(|(_, value)| matches!(value.as_str(), "1" | "mixed"))
 }
 
-/// What the report calls a direction.
+/// Name of a direction in the report.
 pub(super) fn name(job: &Job, direction: Direction) -> &'static str {
     if is_unified(job) { "mixed" } else { direction.name() }
 }

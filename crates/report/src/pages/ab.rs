@@ -9,7 +9,7 @@ use crate::html::plot::{Axis, Look, Plot, Series, Spot};
 use crate::html::scale::Scale;
 use crate::text::format::{count, significant};
 
-/// What `iostack ab` tells, also of a comparison that was cut short.
+/// Document of `iostack ab`, also of a comparison that was cut short.
 pub fn ab(report: &AbReport) -> Document {
     let mut all = Document::new("iostack ab");
     all.data(report);
@@ -207,82 +207,5 @@ fn next(report: &AbReport) -> String {
         (AbAnswer::Undecided { blocks: Some(blocks) }, None) => format!("the same with --blocks {blocks}"),
         (AbAnswer::Undecided { .. }, None) => "the same with a longer --time".to_owned(),
         _ => "the same with --html FILE draws every run".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::document::tests::{fits, sound};
-    use crate::fixture;
-
-    #[test]
-    fn screen_and_page_have_the_answer_the_rows_the_runs_and_the_doubts() {
-        for report in
-            [fixture::ab(), fixture::ab_interrupted(), fixture::ab_undecided(), fixture::ab_simulated()]
-        {
-            let (text, page) = (ab(&report).text(), ab(&report).html());
-            fits(&text);
-            sound(&page);
-            assert!(page.contains(&crate::html::escape::text(&answer(&report))));
-            assert!(
-                report
-                    .rows
-                    .iter()
-                    .all(|row| page.contains(&row.figure.name) && text.contains(&row.figure.name))
-            );
-            let last = report.blocks.last().expect("it has some").runs[3].seed;
-            assert!(page.contains(&last.to_string()));
-            for told in [&text, &page] {
-                assert_eq!(told.contains("SIMULATED"), report.is_simulated(), "{told}");
-            }
-            assert_eq!(text.contains("INTERRUPTED"), report.interrupted);
-        }
-        let text = ab(&fixture::ab()).text();
-        let row = text.lines().find(|line| line.starts_with("IOPS")).unwrap_or_default();
-        assert!(row.contains("+4.7 %") && row.contains("better"), "{text}");
-        assert!(text.contains("ANSWER     B is better: IOPS 4.7 % higher"), "{text}");
-        assert!(text.contains("In 3 of 24 runs of A and 5 of 24 of B: "), "{text}");
-    }
-
-    #[test]
-    fn two_devices_are_told_apart() {
-        let mut report = fixture::ab();
-        assert_eq!(ab(&report).text().matches("\ndevice ").count(), 1);
-        report.arms[1].target.path = "/other".into();
-        report.arms[1].storage.devices.clear();
-        let text = ab(&report).text();
-        fits(&text);
-        assert!(text.contains("device     of directory:/fixture: nvme0n1p2"), "{text}");
-        assert!(text.contains("device     of directory:/other: /sys names none behind"), "{text}");
-    }
-
-    #[test]
-    fn what_to_do_next_follows_from_the_answer() {
-        let early = ab(&fixture::ab_interrupted()).text();
-        assert!(early.contains("4 blocks are too few") && !early.contains("other coins"), "{early}");
-        let noisy = ab(&fixture::ab_undecided()).text();
-        assert!(noisy.contains("Undecided: the change of IOPS"), "{noisy}");
-        assert!(noisy.contains("next: the same with --time 168s"), "{noisy}");
-    }
-
-    #[test]
-    fn text_from_outside_cannot_become_markup() {
-        let mut report = fixture::ab();
-        report.notes.push("<script>1</script>".to_owned());
-        "<i>name".clone_into(&mut report.arms[0].name);
-        "<u>figure".clone_into(&mut report.design.figures[0].name);
-        "<u>figure".clone_into(&mut report.rows[0].figure.name);
-        let page = ab(&report).html();
-        assert!(!page.contains("<script>1") && !page.contains("<i>name") && !page.contains("<u>figure"));
-    }
-
-    #[test]
-    fn a_report_survives_json() {
-        for report in [fixture::ab(), fixture::ab_interrupted(), fixture::ab_simulated()] {
-            let json = serde_json::to_string(&report).expect("plain data");
-            let back: AbReport = serde_json::from_str(&json).expect("what it wrote");
-            assert!(ab(&back).text() == ab(&report).text() && back.blocks.len() == report.blocks.len());
-        }
     }
 }

@@ -66,7 +66,7 @@ pub(crate) fn more_time(report: &AbReport) -> Option<Nanos> {
     (report.elapsed.0 > 0).then(|| Nanos::secs(u64::try_from(seconds).unwrap_or(u64::MAX / 1_000_000_000)))
 }
 
-/// What the ends and the test hold for.
+/// Explanation of what the ends and the test hold for.
 pub(crate) const METHOD: &str = "The ends hold for all rows and all looks together, with 95 %, whatever the machine did meanwhile: \
      a coin chose the order of each block, and what was seen is held against other coins.";
 
@@ -75,7 +75,7 @@ pub(crate) fn percent(value: f64) -> String {
     if value.abs() >= 9.95 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
-/// The same with its sign; what rounds to nothing has none.
+/// A size in percent with its sign; what rounds to nothing has none.
 pub(crate) fn signed(value: f64) -> String {
     match value.abs() {
         size if size >= 9.95 => format!("{value:+.0}"),
@@ -89,7 +89,7 @@ fn up(value: f64) -> String {
     format!("{:.1}", (value * 10.0 - 1e-9).ceil().max(0.0) / 10.0)
 }
 
-/// As it was typed: `2`, `0.5`.
+/// A number as it was typed: `2`, `0.5`.
 pub(crate) fn plain(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -101,7 +101,7 @@ mod tests {
     use crate::fixture;
 
     fn with(answer: AbAnswer) -> AbReport {
-        AbReport { answer, ..fixture::ab() }
+        AbReport { answer, ..fixture::answer("ab") }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::{ladder, layers, stages};
 use crate::document::Document;
 use crate::text::format::percent;
 
-/// What `iostack stages` and `iostack layers` tell: whatever there is.
+/// Document of `iostack stages` and `iostack layers`, of whatever there is.
 pub fn attribution(traced: Option<&Stages>, sampled: Option<&Layers>) -> Document {
     let mut all = Document::new(if sampled.is_some() { "iostack layers" } else { "iostack stages" });
     all.unjudged = true;
@@ -26,7 +26,7 @@ pub fn attribution(traced: Option<&Stages>, sampled: Option<&Layers>) -> Documen
     all
 }
 
-/// What was found, in a sentence each.
+/// Answer: a sentence on the stages, one on the layers.
 fn answer(traced: Option<&Stages>, sampled: Option<&Layers>) -> String {
     let mut told = Vec::new();
     let way = traced.and_then(|traced| traced.way(Way::Device)).filter(|way| way.whole.sum_ns > 0);

@@ -97,37 +97,6 @@ fn conditions(report: &Comparison) -> Section {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::tests::{fits, sound};
-    use crate::fixture;
-
-    fn compared(b: usize) -> Comparison {
-        let (outcomes, machine) = (fixture::outcome_file().outcomes, fixture::machine());
-        iostack_stats::compare(&outcomes[0], &outcomes[b], (&machine, &machine), iostack_doubt::says)
-    }
-
-    #[test]
-    fn two_different_runs_are_told_apart_with_their_conditions() {
-        let told = comparison(&compared(1), "reads", ["before.json", "after.json"]);
-        fits(&told.text());
-        sound(&told.html());
-        for said in [told.text(), told.html()] {
-            for words in [
-                "before.json",
-                "after.json",
-                "367.1k",
-                "99.96k",
-                "worse",
-                "engine: io_uring in A, libaio in B",
-            ] {
-                assert!(said.contains(words), "{words} is not in\n{said}");
-            }
-        }
-        let told = comparison(&compared(0), "reads", ["a", "a"]).text();
-        assert!(
-            !told.contains("CONDITIONS") && told.contains("same") && told.contains("VERDICT    "),
-            "{told}"
-        );
-    }
 
     #[test]
     fn no_confidence_is_rounded_to_certainty() {
@@ -142,31 +111,5 @@ mod tests {
         ] {
             assert_eq!(confidence(share), said, "{share}");
         }
-    }
-
-    #[test]
-    fn simulated_columns_are_marked() {
-        let (simulated, measured) = (fixture::simulated_file(), fixture::outcome_file());
-        let compare = |a, b| {
-            let machines = (&simulated.machine, &measured.machine);
-            iostack_stats::compare(a, b, machines, iostack_doubt::says)
-        };
-        let told = compare(&simulated.outcomes[1], &measured.outcomes[0]);
-        let told = comparison(&told, "<i>", ["sim.json", &"b".repeat(60)]);
-        fits(&told.text());
-        sound(&told.html());
-        for said in [told.text(), told.html()] {
-            assert!(said.contains("sim.json (SIMULATED: fixture, filled, seed 7)"), "{said}");
-            assert!(said.contains("A, SIMULATED") && !said.contains("B, SIMULATED"), "{said}");
-            assert!(
-                said.contains("origin of the figures: simulated (fixture) in A, measured in B"),
-                "{said}"
-            );
-            assert!(!said.contains("kernel:") && !said.contains("CPU per I/O"), "{said}");
-        }
-        assert!(!told.html().contains("<i>"));
-        let same =
-            comparison(&compare(&simulated.outcomes[0], &simulated.outcomes[0]), "", ["a", "b"]).text();
-        assert!(same.contains("A, SIMULATED      B, SIMULATED") && !same.contains("CONDITIONS"), "{same}");
     }
 }

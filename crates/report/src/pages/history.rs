@@ -23,7 +23,7 @@ const DRAWN: usize = 1_000;
 /// Series that a page draws.
 const PLOTS: usize = 60;
 
-/// What `iostack history` tells.
+/// Document of `iostack history`.
 pub fn history(report: &History) -> Document {
     let mut all = Document::new("iostack history");
     let runs: usize = report.series.iter().map(|series| series.runs.len()).sum();
@@ -101,7 +101,7 @@ fn list(report: &History) -> Section {
     section
 }
 
-/// How a trend is drawn.
+/// Explanation of how a trend is drawn.
 const SCALE: &str = "A trend begins a tenth below its median, or at its lowest run.";
 
 fn row(series: &HistorySeries, figure: HistoryFigure) -> [Cell; 8] {
@@ -289,7 +289,6 @@ const fn quantity(figure: HistoryFigure) -> Quantity {
     if figure.higher_is_better() { Quantity::Count } else { Quantity::Nanos }
 }
 
-/// `2026-03-01`
 fn day(unix_ms: u64) -> String {
     date(unix_ms)[..10].to_owned()
 }
@@ -297,59 +296,12 @@ fn day(unix_ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::tests::{fits, sound};
     use crate::fixture;
 
     #[test]
-    fn a_list_has_each_series_below_its_machine_and_its_newest_step() {
-        let told = history(&fixture::history());
-        fits(&told.text());
-        sound(&told.html());
-        let text = told.text();
-        for words in [
-            "SIMULATED\n3      sim:x25e",
-            "-5.0 %",
-            "1 of 3 series have a step in IOPS; the newest: random reads",
-        ] {
-            assert!(text.contains(words), "{words} is not in\n{text}");
-        }
-        assert!(
-            text.ends_with("next: iostack history 2    # its steps, and what changed with them\n"),
-            "{text}"
-        );
-        let html = told.html();
-        assert_eq!(html.matches("<figure class=\"plot\"").count(), 3, "a plot a series");
-        assert!(html.contains("kernel: 6.1.0-18-amd64 before, 6.12.1-1-amd64 after"));
-    }
-
-    #[test]
-    fn one_series_tells_what_changed_with_each_step_and_its_newest_runs() {
-        let told = history(&fixture::history_of_one());
-        fits(&told.text());
-        sound(&told.html());
-        for said in [told.text(), told.html()] {
-            for words in [
-                "on 2026-01-08: IOPS -5.0 % (-5.9 to -4.1 %), worse",
-                "kernel: 6.1.0-18-amd64 before, 6.12.1-1-amd64 after",
-                "scheduler: none before, nothing after",
-                "answers/fixture.json` is damaged",
-                "since 2026-01-01",
-            ] {
-                assert!(
-                    said.split_whitespace().collect::<Vec<_>>().join(" ").contains(words),
-                    "{words} is not in\n{said}"
-                );
-            }
-        }
-        let text = told.text();
-        assert!(text.contains("and 20 older") && text.contains("2026-01-10 18:00:00"), "{text}");
-        assert!(!text.contains("2026-01-05 00:00:00"), "{text}");
-        assert!(text.contains("1d.json") && text.contains("1e.json"), "the runs beside the step: {text}");
-    }
-
-    #[test]
     fn a_small_step_is_seen_in_a_trend_and_scatter_is_not() {
-        let trend = |of: usize| spark(&values(&fixture::history().series[of], HistoryFigure::Iops), 8);
+        let history: History = fixture::answer("history");
+        let trend = |of: usize| spark(&values(&history.series[of], HistoryFigure::Iops), 8);
         assert_eq!([trend(0), trend(1)], ["████████", "██████▄▄"]);
         assert_eq!(spark(&[], 8), "");
     }

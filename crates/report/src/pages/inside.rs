@@ -13,7 +13,7 @@ use crate::text::format::{count, percent, rate_of_any, significant, time};
 const LIMITS: usize = 1;
 const OTHERS: usize = 6;
 
-/// What was simulated, in the place of device and host.
+/// Facts on what was simulated, in the place of device and host.
 pub(super) fn conditions(inside: &Inside, all: &mut Document) {
     all.beside.extend(["SIMULATED".to_owned(), format!("seed {}", inside.seed)]);
     all.conditions = format!("simulated: {}, seed {}, virtual time", inside.device, inside.seed);
@@ -105,7 +105,7 @@ fn stages(outcome: &Outcome, flow: &InsideFlow) -> Table {
     table
 }
 
-/// What a table of [`clocks`] is of.
+/// Heading of a table of [`clocks`].
 pub(super) fn clocks_heading(host: &HostUse) -> Block {
     let (cores, clock) = (host.cores, host.clock_hz / 1e9);
     Block::Heading(format!("Clocks of an I/O by layer ({cores} cores at {clock:.2} GHz)"))
@@ -240,7 +240,7 @@ fn flash(used: &FlashUse) -> Section {
     section
 }
 
-/// How the figures of a simulation come about: of a device alone, or with a host.
+/// Explanation of how the figures of a simulation come about: of a device alone, or with a host.
 pub(super) fn method(with_host: bool) -> String {
     let host = if with_host {
         "The host's clocks are those of its sheet, spent on its cores."

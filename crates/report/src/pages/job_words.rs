@@ -2,7 +2,7 @@
 
 use iostack_model::{Access, Amount, Distribution, Engine, FileTurns, Follow, Inside, Job, Order, Outcome};
 
-/// What was asked of which target. On a simulated device alone no engine's system calls take part, only its depth.
+/// The job and its target in words. On a simulated device alone no engine's system calls take part, only its depth.
 pub(crate) fn asked(outcome: &Outcome) -> String {
     let (job, target) = (&outcome.job, &outcome.target);
     if let Some(replay) = &job.replay {
@@ -47,7 +47,7 @@ pub(crate) fn asked(outcome: &Outcome) -> String {
     format!("{}; seed {}", words.join(", "), job.seed)
 }
 
-/// Whether one took part: a simulated device has one only where its sheet does.
+/// True where a page cache took part: a simulated device has one only where its sheet does.
 fn has_page_cache(outcome: &Outcome) -> bool {
     let caches = |inside: &Inside| {
         inside.host.as_ref().is_some_and(|host| host.layers.iter().any(|layer| layer.name == "page cache"))
@@ -80,7 +80,7 @@ fn access(job: &Job) -> String {
     format!("{order} {}", told.join(" and "))
 }
 
-/// What changes the order of the offsets or of the files, where anything does.
+/// Options that change the order of offsets or files, in words.
 fn ways(job: &Job) -> Vec<String> {
     let follow = (job.follow != Follow::NONE).then(|| job.follow.to_string());
     let align = (job.align.0 > 0).then(|| format!("at multiples of {}", job.align));

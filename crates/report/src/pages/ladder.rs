@@ -4,7 +4,7 @@ use iostack_model::{Ladder, Rung, RungState};
 
 use crate::document::{Block, Column, Document, Section, Table};
 
-/// What `iostack doctor` tells.
+/// Document of `iostack doctor`.
 pub fn ladder(ladder: &Ladder) -> Document {
     let mut all = Document::new("iostack doctor");
     all.unjudged = true;

@@ -12,7 +12,7 @@ use crate::text::format::{both_ends, brief, cut, percent, time};
 /// Functions told before the fold of a page, and on the screen; and in all.
 const FUNCTIONS: (usize, usize) = (10, 24);
 
-/// Everything about a profile.
+/// Section on everything about a profile.
 pub(crate) fn section(layers: &Layers) -> Section {
     let mut section = Section::new("layers", "Layers", "Where the clocks went");
     let seen = format!("{} samples in {}", brief(layers.samples as f64), time(layers.elapsed.0 as f64));
@@ -35,7 +35,7 @@ pub(crate) fn section(layers: &Layers) -> Section {
     section
 }
 
-/// What a column of clocks counts: per I/O where there is a count, else per second.
+/// Unit of a column of clocks: per I/O where there is a count, else per second.
 pub(crate) fn unit(layers: &Layers) -> &'static str {
     if layers.ios.is_some_and(|ios| ios > 0) { "clocks/I/O" } else { "clocks/s" }
 }
@@ -50,12 +50,12 @@ pub(crate) fn clocks(layers: &Layers, time_ns: f64) -> f64 {
     }
 }
 
-/// The same as text; nothing without a counter.
+/// Clocks as text; `-` without a counter.
 fn clocks_text(layers: &Layers, time_ns: f64) -> String {
     if layers.tsc_hz == 0 { "-".to_owned() } else { brief(clocks(layers, time_ns)) }
 }
 
-/// What a figure of a profile rests on.
+/// Caption of a figure of a profile.
 pub(super) fn measured(layers: &Layers) -> String {
     let ios =
         layers.ios.map_or("nobody counted I/Os".to_owned(), |ios| format!("{} I/Os", brief(ios as f64)));
@@ -124,7 +124,7 @@ fn by_layer(layers: &Layers, colours: &Colours<'_>) -> Table {
 }
 
 /// A kind of work: its share of the whole, and the layers that do it, most first.
-struct Kind<'a> {
+struct WorkKind<'a> {
     name: &'a str,
     /// Time, as the samples split it, ns.
     time_ns: f64,
@@ -133,14 +133,14 @@ struct Kind<'a> {
 }
 
 /// The kinds of all layers, largest first. A layer's time is split as its samples are.
-fn kinds(layers: &Layers) -> Vec<Kind<'_>> {
-    let mut kinds: Vec<Kind<'_>> = Vec::new();
+fn kinds(layers: &Layers) -> Vec<WorkKind<'_>> {
+    let mut kinds: Vec<WorkKind<'_>> = Vec::new();
     for row in &layers.rows {
         let samples: u64 = row.kinds.iter().map(|(_, samples)| samples).sum();
         for (name, count) in row.kinds.iter().filter(|(_, count)| *count > 0) {
             let time_ns = row.time.0 as f64 * *count as f64 / samples as f64;
             let place = kinds.iter().position(|kind| kind.name == name).unwrap_or_else(|| {
-                kinds.push(Kind { name, time_ns: 0.0, layers: Vec::new() });
+                kinds.push(WorkKind { name, time_ns: 0.0, layers: Vec::new() });
                 kinds.len() - 1
             });
             kinds[place].time_ns += time_ns;
@@ -224,7 +224,7 @@ fn total(layers: &Layers) -> String {
     format!("{per}; {exact}{how}. Samples only split it.")
 }
 
-/// Who ran of the subject: threads, kernel threads, interrupts.
+/// Shares of the subject's threads, kernel threads and interrupts.
 fn who_ran(clocks: &Clocks) -> String {
     let part = |time: Nanos| percent(ratio(time.0 as f64, clocks.total().0 as f64));
     let names = named(&clocks.kernel_thread_names, |time| format!("{} %", part(time)));
@@ -247,7 +247,7 @@ fn named(names: &[(String, Nanos)], took: impl Fn(Nanos) -> String) -> String {
     if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
 }
 
-/// Who ran beside it.
+/// Clocks beside the subject: kernel threads and interrupts.
 fn ran_beside(layers: &Layers) -> String {
     let beside = &layers.clocks.beside;
     let clocks = |time: Nanos| clocks_text(layers, time.0 as f64);
@@ -260,7 +260,7 @@ fn ran_beside(layers: &Layers) -> String {
     )
 }
 
-/// Which clock is meant.
+/// Explanation of the clock that counts.
 fn clock(layers: &Layers) -> String {
     if layers.tsc_hz == 0 {
         return "no time-stamp counter: shares only".to_owned();

@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 
 use iostack_model::answers::{IoCost, Repro, ReproBasis, ReproCurve, ReproVerdict, Reproduced};
 
-use super::repro::{predicted, table};
+use super::repro::predicted;
 use crate::digest::{Digest, NO_REASON, digest, figure_name};
 use crate::document::{Block, Cell, Column, Document, Section, Table};
 
-/// Where the page finds its figures.
+/// Folder in which the page finds its figures.
 const IMAGES: &str = "images/repro";
 
 /// The name of a figure's file.
@@ -20,7 +20,7 @@ pub fn figure_file(id: &str, index: usize) -> String {
     if index == 0 { format!("{id}.svg") } else { format!("{id}-{}.svg", index + 1) }
 }
 
-/// The page.
+/// The page of the manual about published figures.
 pub fn manual(repro: &Repro) -> Document {
     let [title, head] = match repro.how() {
         Some("ran") => RAN_HEAD,
@@ -28,7 +28,7 @@ pub fn manual(repro: &Repro) -> Document {
         _ => HEAD,
     };
     let mut all = Document::new(title);
-    all.head.words(head);
+    all.head.words(head.trim_end());
     if repro.is_counted() {
         all.head.put(Block::Table(verdicts(repro)));
     } else {
@@ -58,7 +58,7 @@ fn link(id: &str) -> String {
 fn overview(repro: &Repro, digest: Digest) -> Vec<Section> {
     let titled = |title: &str| Section::new("", "", title);
     let mut whole = titled("How much comes out");
-    whole.put(table(&digest.documents)).words(RESTS).put(table(&digest.rests));
+    whole.put(Block::Table(digest.documents)).words(RESTS).put(Block::Table(digest.rests));
     whole.words(format!("**{}**", digest.sentence));
     let published = repro.documents.iter().filter(|document| document.published);
     whole.list(published.map(|one| format!("`{}`: {}", one.id, one.title)).collect());
@@ -82,7 +82,7 @@ fn overview(repro: &Repro, digest: Digest) -> Vec<Section> {
     for (number, claim) in digest.fitted {
         fitted.row([format!("`{number}`"), claim]);
     }
-    numbers.words(PARAMETERS).put(table(&digest.platforms)).put(Block::Table(fitted));
+    numbers.words(PARAMETERS).put(Block::Table(digest.platforms)).put(Block::Table(fitted));
     let mut experiments = titled("Experiments");
     experiments.put(Block::Table(list(repro)));
     let all = [whole, off, left_out, numbers, experiments];
@@ -108,61 +108,14 @@ Numbers of each platform and of the sheets inside it: *cited* from a document, *
 *assumed*. Then the statements judged on it: those that a number *is*, those that one was *fitted* to, others that prove
 little (derived, assumed, cannot fail, own aim), and predictions. A number of a sheet that several platforms share counts once in the sentence above.";
 
-/// Title, and what stands below it.
-const HEAD: [&str; 2] = [
-    "Published experiments, made again",
-    "\
-Every statement of five documents that can be checked, laid beside what iostack simulates: what was measured on machines that nobody sells any
-more, asked again of simulated ones. This page is written by `iostack repro --markdown --svg docs/images/repro`; a test
-compares. Run `iostack repro` to see it yourself, with `--html FILE` for a page with plots. It ends in exit 1 when a claim
-does not hold.
+/// Title and introduction of the page about simulated experiments.
+const HEAD: [&str; 2] = ["Published experiments, made again", include_str!("data/manual-simulated.md")];
 
-A **value** must come out within the tolerance that stands beside it, a **shape** must pass the named test. The files of
-[experiments/](../experiments) say what is run and what is asked; `experiments/published.toml` has what was published. A
-claim with several figures is as many statements, and each holds when all verdicts on it do; where a document can be
-read in several ways, one that holds is enough. A statement that nothing here judges is *left out*, with its reason.
+/// Title and introduction of the page about what the lab counts.
+const LAB_HEAD: [&str; 2] = ["The lab's results", include_str!("data/manual-lab.md")];
 
-What agreement proves depends on what a verdict rests on:
-
-| word | what it means |
-| --- | --- |
-| input | a number of the platform *is* the claim: that it comes out says only that the simulator adds up |
-| fitted | a number was chosen so that it comes out: the platform can be so |
-| cannot fail | the simulator, as it is built, can give nothing else |
-| own aim | nobody published it: iostack set itself to reach it |
-| derived | reckoned from inputs and from what was fitted to other claims |
-| assumed | assumed numbers decide it: others as plausible would give another answer |
-| predicted | none of these |
-
-`iostack sim show NAME` shows every number with its source.
-
-What the lab counts instead is on [lab-results.md](lab-results.md). It boots machines, so that `iostack repro` alone never
-means it: ask for it by name (`iostack repro lab-layers`) or for all of it with `iostack repro --lab`.",
-];
-
-/// The same of the lab.
-const LAB_HEAD: [&str; 2] = [
-    "The lab's results",
-    "\
-Instructions of one I/O, counted exactly, beside what was published and what this lab's prototypes counted. This page is
-written by `iostack repro --lab --markdown`, which boots about 30 machines, half a minute each on two quiet cores; no test
-compares, since a new package of the kernel gives new numbers. A part of it: `iostack repro lab-layers`, or any of the
-commands under it. [lab.md](lab.md) says how it is counted. Every case: 4 KiB, one at a time, one processor, the mode of
-1,000 I/Os (never a mean), mitigations off unless said otherwise. `iostack repro --lab` ends in exit 1 when a claim does
-not hold, and some do not: a kernel of 2008 is no kernel of today, and an instruction is no clock. `lab-merge` counts
-nothing: its jobs run in the emulated machine's own time, in which an instruction takes a nanosecond.",
-];
-
-/// The same of jobs that ran there.
-const RAN_HEAD: [&str; 2] = [
-    "Published experiments on real kernels",
-    "\
-Jobs under a real kernel, its file systems and schedulers, in an emulated machine on simulated drives, whose clock it goes by
-([how](lab.md#a-simulated-drive-in-the-machines-own-time)); beside what was published, and beside what the simulated host had said
-of the same before. Nothing here was fitted to these runs. The same command gives the same figures. This page is written by
-`iostack repro lab-modes lab-random-modes lab-file-systems lab-schedulers lab-ten-percent --markdown`, an hour on two quiet cores; no
-test compares, since a new package of the kernel may give new figures.",
-];
+/// Title and introduction of the page about jobs that ran in the lab.
+const RAN_HEAD: [&str; 2] = ["Published experiments on real kernels", include_str!("data/manual-ran.md")];
 
 /// Claim, claimed, ours, difference, verdict.
 fn cells(verdict: &ReproVerdict) -> [String; 5] {
@@ -228,7 +181,7 @@ fn command(curve: &ReproCurve) -> Option<String> {
     Some(format!("{}{more}", curve.points.last()?.command))
 }
 
-/// Why verdicts do not hold, and why agreement of others proves nothing; each once.
+/// Reasons why verdicts do not hold, and why agreement of others proves nothing; each once.
 fn reasons(one: &Reproduced) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for verdict in &one.verdicts {
@@ -277,7 +230,7 @@ fn counted(curve: &ReproCurve, section: &mut Section) {
     section.put(Block::Command(curve.points.last().map_or(String::new(), |point| point.command.clone())));
 }
 
-/// What ran in the lab, all curves in one table.
+/// All curves that ran in the lab in one table.
 fn all_ran(one: &Reproduced) -> Table {
     let mut table = Table::of(&["", "at", "MB/s", "I/Os a second", "median, us", "p99, us"]);
     for curve in one.curves.iter().filter(|curve| curve.device.starts_with("lab:")) {
@@ -338,99 +291,9 @@ fn side_by_side(curve: &ReproCurve, costs: &[(&str, &IoCost)]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
-    use iostack_model::answers::ReproPoint;
 
     #[test]
     fn each_figure_has_a_file_of_its_own() {
         assert_eq!([figure_file("a", 0), figure_file("a", 1)], ["a.svg", "a-2.svg"]);
-    }
-
-    fn verdict(holds: Option<bool>) -> ReproVerdict {
-        ReproVerdict {
-            claim: "p.c".into(),
-            field: "f".into(),
-            reading: "r".into(),
-            says: "A | b.".into(),
-            test: "within 5 %".into(),
-            claimed: "1".into(),
-            ours: "2".into(),
-            difference: Some(0.5),
-            holds,
-            fitted: vec!["a: k".into()],
-            basis: ReproBasis::Fitted,
-            why: String::new(),
-        }
-    }
-
-    /// Counted by the lab: three cases side by side, one that failed, one that ran.
-    fn of_lab() -> Repro {
-        let point = |at: &str, cost: Option<IoCost>| ReproPoint {
-            at: at.to_owned(),
-            command: format!("iostack lab cost {at}"),
-            outcome: None,
-            error: cost.is_none().then(|| "no kernel\nat all".to_owned()),
-            cost,
-        };
-        let curve = |name: &str, points: Vec<ReproPoint>| ReproCurve {
-            name: name.to_owned(),
-            device: "lab:x".to_owned(),
-            varied: "device".to_owned(),
-            points,
-        };
-        let mut costs = fixture::iocosts().into_iter().take(3);
-        let counted = ["a", "b", "c"].map(|at| point(at, costs.next()));
-        let outcome = fixture::outcome_file().outcomes.pop();
-        let ran = ReproPoint { outcome, error: None, ..point("4", None) };
-        let one = Reproduced {
-            predicted: Vec::new(),
-            id: "lab-x".into(),
-            title: "Why?".into(),
-            source: "S".into(),
-            measured: "M".into(),
-            simulated: "I".into(),
-            curves: vec![
-                curve("counted", counted.to_vec()),
-                curve("failed", vec![point("1", None)]),
-                curve("ran", vec![ran]),
-            ],
-            plots: Vec::new(),
-            verdicts: vec![verdict(Some(true)), verdict(Some(false)), verdict(None)],
-        };
-        Repro {
-            schema: 1,
-            iostack: "0".into(),
-            experiments: vec![one],
-            documents: Vec::new(),
-            platforms: Vec::new(),
-            missing: Vec::new(),
-            interrupted: false,
-        }
-    }
-
-    #[test]
-    fn a_page_of_the_lab_has_every_verdict_layer_and_failure() {
-        let page = manual(&of_lab()).markdown();
-        let costs = fixture::iocosts();
-        let [a, b, c] = [0, 1, 2].map(|at| costs[at].instructions);
-        let wanted = [
-            "# The lab's results\n\nInstructions".to_owned(),
-            "| [lab-x](#lab-x) | A \\| b. *Reading: r.* | 1 | 2 | +50.0 % | holds (fitted) |\n".to_owned(),
-            "\n\n## lab-x\n\nWhy?\n\n*S.*\n\nMeasured: M\n\nCounted: I\n\n| | claim | claimed |".to_owned(),
-            "| A \\| b. *Reading: r.* | `p.c: f` | 1 | 2 | +50.0 % | **off** | within 5 % |\n".to_owned(),
-            "\n\n- `p.c: f`: fitted by `a: k`.\n- `p.c: f`: no reason known.\n\n### counted\n".to_owned(),
-            format!(
-                "| device | a | b | c |\n| --- | ---: | ---: | ---: |\n| **instructions** | **{a}** | **{b}** | **{c}** |"
-            ),
-            "### failed\n\ndevice 1: not counted: no kernel\n\n```sh\niostack lab cost 1\n```\n".to_owned(),
-            "| device | MB/s | I/Os a second | median, us | p99, us |".to_owned(),
-        ];
-        for words in wanted {
-            assert!(page.contains(&words), "{words} is not in\n{page}");
-        }
-        for layer in costs[..3].iter().flat_map(|cost| &cost.layers) {
-            assert!(page.contains(&format!("\n| {}", layer.layer)), "{} is not in\n{page}", layer.layer);
-        }
-        assert!(!page.contains("\n\n\n") && page.ends_with("```\n"), "{page}");
     }
 }

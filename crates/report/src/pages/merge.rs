@@ -10,7 +10,7 @@ use crate::html::plot::{Axis, Look, Plot, SLOTS, Series, Spot};
 use crate::html::scale::Scale;
 use crate::text::format::{count, plus_minus};
 
-/// What `iostack merge` tells, also of a run that was cut short.
+/// Document of `iostack merge`, also of a run that was cut short.
 pub fn merge(report: &MergeReport) -> Document {
     let mut all = Document::new(format!("iostack merge {}", report.target));
     all.data(report);
@@ -96,7 +96,7 @@ fn cost(fit: &MergeFit) -> Section {
     section
 }
 
-/// What merging can gain at most.
+/// Sentence on the most that merging can gain.
 fn gain(fit: &MergeFit) -> String {
     let most = fit.cost.gain_max();
     if !most.is_finite() {
@@ -114,9 +114,9 @@ struct Figure {
     quantity: Quantity,
     scale: Scale,
     value: fn(&MergeCell) -> Interval,
-    /// None: it is absolute for all.
+    /// Ratio to the base; `None` where the figure is absolute for all.
     ratio: Option<fn(&MergeRatio) -> Option<Interval>>,
-    /// More is better.
+    /// True where more is better.
     more: bool,
 }
 
@@ -162,7 +162,7 @@ const FIGURES: [Figure; 5] = [
     },
 ];
 
-/// Not a number where too few calls were timed.
+/// Percentile of a cell; not a number where too few calls were timed.
 fn quantile(cell: &MergeCell, fraction: f64) -> f64 {
     let enough = cell.latency.count >= samples_needed(fraction);
     cell.latency.quantile_ns(fraction).filter(|_| enough).map_or(f64::NAN, |ns| ns as f64)
@@ -334,72 +334,5 @@ fn next(report: &MergeReport) -> (String, &'static str) {
         Effort::Quick => (format!("iostack merge {target}"), "every number of callers"),
         Effort::Default => (format!("iostack merge --full {target}"), "narrower intervals"),
         Effort::Full => (format!("iostack merge --write {target}"), "writes"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::document::tests::{fits, sound};
-    use crate::fixture;
-
-    #[test]
-    fn screen_and_page_have_every_policy_and_verdict_and_say_whose_figures_they_are() {
-        for made in [fixture::merge(), fixture::merge_simulated(), fixture::merge_interrupted()] {
-            let (text, page) = (merge(&made).text(), merge(&made).html());
-            fits(&text);
-            sound(&page);
-            for policy in made.tables.iter().flat_map(MergeTable::policies) {
-                assert!(page.contains(policy) && text.contains(policy), "{policy}");
-            }
-            for verdict in &made.verdicts {
-                assert!(page.contains(&verdict.text) && text.contains(&verdict.text), "{}", verdict.text);
-            }
-            assert_eq!(page.contains("SIMULATED"), made.is_simulated());
-            assert_eq!(text.contains("SIMULATED, seed 1"), made.is_simulated());
-            assert_eq!(text.contains("host  "), !made.is_simulated());
-            assert_eq!(text.contains("percent of the drive's peak"), made.is_simulated());
-            assert_eq!(text.contains("changed    platform.cores=4"), made.is_simulated());
-            assert!(text.lines().last().is_some_and(|line| line.starts_with("next: iostack ")), "{text}");
-        }
-    }
-
-    #[test]
-    fn winners_are_marked_and_the_base_is_absolute() {
-        let text = merge(&fixture::merge()).text();
-        let row =
-            |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
-        assert!(row(" pread").contains("38.46k") && !row(" pread").contains('+'), "{}", row(" pread"));
-        assert!(row(" hybrid").contains("1.62+") && row(" hybrid").contains("4.12+"), "{}", row(" hybrid"));
-        assert!(row(" ring").contains("1.00 ") && !row(" ring").contains('+'), "{}", row(" ring"));
-        assert!(text.contains("Merging can gain at most (c + x) / x here: 4.3 times."), "{text}");
-        assert!(text.contains("VERDICT    Merging pays here: hybrid for single calls, read_many"), "{text}");
-    }
-
-    #[test]
-    fn a_line_that_does_not_hold_and_a_wrong_block_are_said_and_nothing_becomes_markup() {
-        let mut made = fixture::merge();
-        made.notes.push("<script>1</script>".to_owned());
-        made.changes.push(("<u>key".to_owned(), "1".to_owned()));
-        let fit = made.fit.as_mut().expect("it has one");
-        (fit.holds, fit.residual, fit.bend) = (false, 0.31, 2.2);
-        "<i>how".clone_into(&mut fit.how);
-        made.tables[0].cells[1].failures.push("<b>wrong".to_owned());
-        let (text, page) = (merge(&made).text(), merge(&made).html());
-        assert!(text.contains("THE LINE DOES NOT HOLD: no point is further than 31 %"), "{text}");
-        assert!(text.contains("failed") && page.contains("failed: &lt;b&gt;wrong"), "{text}");
-        for markup in ["<script>1", "<i>how", "<b>wrong", "<u>key"] {
-            assert!(!page.contains(markup), "{markup}");
-        }
-    }
-
-    #[test]
-    fn a_report_survives_json() {
-        for made in [fixture::merge(), fixture::merge_simulated(), fixture::merge_interrupted()] {
-            let json = serde_json::to_string(&made).expect("plain data");
-            let back: MergeReport = serde_json::from_str(&json).expect("what it wrote");
-            // The last bit of a fraction may differ; what people see does not.
-            assert!(merge(&back).text() == merge(&made).text() && back.tables.len() == made.tables.len());
-        }
     }
 }

@@ -57,7 +57,7 @@ use crate::text::machine::{devices, host};
 use iostack_model::quoted;
 
 impl Document {
-    /// When, on which machine, and the way of an I/O to each storage: a section of a page.
+    /// Adds a section of the page: when, on which machine, and the way of an I/O to each storage.
     fn inventory(&mut self, unix_ms: u64, machine: &Machine, on: &[(&Storage, &TargetName)]) {
         // The lab has a machine, and no date.
         if unix_ms > 0 {
@@ -90,7 +90,7 @@ impl Document {
         self.sections.push(section);
     }
 
-    /// Of a measurement: when, by which version, on which machine. A screen has two lines of it, a page a section.
+    /// Adds when, by which version and on which machine it was measured: two lines of a screen, a section of a page.
     fn measured_on(&mut self, unix_ms: u64, machine: &Machine, on: &[(&Storage, &TargetName)]) {
         // A simulated machine has no date, no clock and no inventory: its sheet says what it is made of.
         if machine.kernel.release.is_empty() {
@@ -118,7 +118,7 @@ fn typed(target: &TargetName) -> String {
     }
 }
 
-/// How each kind of figure comes about.
+/// Explanation of how each kind of figure comes about.
 const METHOD: &str = "Every I/O is timed, from submission to completion, into a histogram of 64 buckets to \
 the octave: a percentile is at most 1/128 off for that reason. Rates carry the 95 % interval of the mean over time \
 slices, percentiles one from order statistics. A percentile is shown only when ten I/Os lie beyond it. CPU time is \

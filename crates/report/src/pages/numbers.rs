@@ -84,7 +84,7 @@ pub(super) fn captioned(plot: Plot, outcomes: &[&Outcome], band: &str, doubts: &
     Drawn { marks, ..Drawn::new(plot, counted) }
 }
 
-/// What was counted, how sure it is, and its doubts.
+/// Caption: what was counted, how sure it is, and its doubts.
 fn counted(outcomes: &[&Outcome], band: &str, doubts: &mut Doubts) -> (String, Marks) {
     let ios: u64 = outcomes.iter().map(|outcome| outcome.ios()).sum();
     let elapsed = outcomes.iter().fold(Nanos(0), |sum, outcome| sum + outcome.elapsed);
@@ -97,7 +97,7 @@ fn counted(outcomes: &[&Outcome], band: &str, doubts: &mut Doubts) -> (String, M
     (format!("{measured}; {band}"), marks)
 }
 
-/// When which latencies came, with the counts behind a fold, where the outcome took some time.
+/// Adds the heat map of latencies over time, with the counts behind a fold, where the outcome took some time.
 pub(super) fn heat_map(outcome: &Outcome, what: &str, to: To, section: &mut Section, doubts: &mut Doubts) {
     let Some(map) = HeatMap::of(outcome) else { return };
     let mut numbers = Section::default();

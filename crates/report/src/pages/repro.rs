@@ -6,13 +6,13 @@ use iostack_model::answers::{
 };
 
 use super::simulated::own;
-use crate::digest::{self, Digest, NO_REASON, Rows, digest, figure_name};
+use crate::digest::{self, Digest, NO_REASON, digest, figure_name};
 use crate::document::{Block, Cell, Column, Document, Drawn, Section, Table, To};
 use crate::html::numbers::Quantity;
 use crate::html::plot::{Axis, Look, Plot, Series, Spot, slots};
 use crate::html::scale::Scale;
 
-/// What `iostack repro` tells, also of one that was cut short.
+/// Document of `iostack repro`, also of a run that was cut short.
 pub fn repro(report: &Repro) -> Document {
     let mut all = Document::new("iostack repro");
     let count = counted(report.experiments.len(), "experiment");
@@ -53,11 +53,11 @@ fn outcomes(report: &Repro) -> impl Iterator<Item = &Outcome> {
 fn overview(report: &Repro, to: To, sections: &mut Vec<Section>) {
     let Digest { documents, rests, sentence, off, platforms, fitted, missing } = digest(report);
     let mut whole = Section::new("whole", "Whole", "How much comes out");
-    whole.to(to, table(&documents));
+    whole.to(to, Block::Table(documents));
     if to == To::All {
         whole.screen(Block::Heading("RESTS ON: how many hold of how many".to_owned()));
     }
-    whole.to(to, table(&rests)).to(to, Block::Words(sentence));
+    whole.to(to, Block::Table(rests)).to(to, Block::Words(sentence));
     for one in report.documents.iter().filter(|one| report.tally(Some(&one.id)).claims > 0) {
         whole.page(Block::Fact(one.id.clone(), one.title.clone()));
     }
@@ -88,22 +88,13 @@ fn overview(report: &Repro, to: To, sections: &mut Vec<Section>) {
              out, or assumed. Then the statements judged on it: input, fitted, others that prove little, predicted."
                 .to_owned(),
         ));
-        numbers.to(to, table(&platforms));
+        numbers.to(to, Block::Table(platforms));
         let items = fitted.iter().map(|(number, claim)| format!("{number} was fitted to {claim}"));
         numbers.to(to, Block::List(items.collect()));
     }
     let mut verdicts = Section::new("verdicts", "Verdicts", "All verdicts");
     verdicts.page(Block::Table(judged(report)));
     sections.extend([whole, off, missing, numbers, verdicts]);
-}
-
-/// Rows of the digest.
-pub(super) fn table(rows: &Rows) -> Block {
-    let mut table = Table::of(&rows.heads);
-    for row in &rows.rows {
-        table.row(row);
-    }
-    Block::Table(table)
 }
 
 /// Every verdict of every experiment in a row.
@@ -209,7 +200,7 @@ fn judge(verdict: &ReproVerdict, section: &mut Section) {
     }
 }
 
-/// What ran in the lab, beside what had been predicted.
+/// Table of what ran in the lab, beside what had been predicted.
 pub(super) fn predicted(one: &Reproduced) -> Table {
     let heads = ["in the lab", "predicted", "off %"].map(Column::number);
     let mut table = Table::new(vec![Column::words("what"), Column::words("at"), Column::words("figure")]);
@@ -227,7 +218,7 @@ pub(super) fn predicted(one: &Reproduced) -> Table {
     table
 }
 
-/// What failed, alike failures of a curve together.
+/// Adds the runs that failed, alike failures of a curve together.
 fn failures(one: &Reproduced, section: &mut Section) {
     for curve in &one.curves {
         let mut errors: Vec<&str> = curve.points.iter().filter_map(|point| point.error.as_deref()).collect();
@@ -314,7 +305,6 @@ fn summary(report: &Repro) -> String {
     )
 }
 
-/// `1 claim`, `2 claims`.
 fn counted(count: usize, word: &str) -> String {
     if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
@@ -322,88 +312,11 @@ fn counted(count: usize, word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::tests::{fits, sound};
-    use iostack_model::answers::ReproLine;
-
-    fn plot(heading: &str) -> ReproPlot {
-        let line = ReproLine { name: "a & b".into(), points: vec![(1.0, 10.0), (2.0, 20.0)] };
-        let (over, figure) = ("queue_depth".to_owned(), "I/Os per second".to_owned());
-        ReproPlot { heading: heading.into(), over, figure, lines: vec![line] }
-    }
-
-    fn example(experiments: usize) -> Repro {
-        let verdict = |holds| ReproVerdict {
-            claim: "c".into(),
-            says: "<b>".into(),
-            test: "at most".into(),
-            claimed: "1".into(),
-            ours: "2".into(),
-            difference: Some(1.0),
-            holds,
-            fitted: vec!["link.rate".into()],
-            basis: ReproBasis::Fitted,
-            field: String::new(),
-            reading: String::new(),
-            why: String::new(),
-        };
-        let point = |at: &str, error: Option<&str>| ReproPoint {
-            at: at.to_owned(),
-            command: format!("iostack run --queue-depth {at}"),
-            outcome: error.is_none().then(|| crate::fixture::simulated_file().outcomes.swap_remove(1)),
-            cost: None,
-            error: error.map(str::to_owned),
-        };
-        let points = vec![point("1", Some("no <such>")), point("2", Some("no <such>")), point("4", None)];
-        let (name, varied) = ("reads".to_owned(), "queue_depth".to_owned());
-        let curve = ReproCurve { name, varied, device: "fixture".to_owned(), points };
-        let one = Reproduced {
-            predicted: Vec::new(),
-            id: "x".into(),
-            title: "T".into(),
-            source: "S".into(),
-            measured: "M".into(),
-            simulated: "I".into(),
-            curves: vec![curve],
-            plots: vec![plot("<i>")],
-            verdicts: vec![verdict(Some(true)), verdict(Some(false)), verdict(None)],
-        };
-        Repro {
-            schema: 1,
-            iostack: "0".into(),
-            experiments: vec![one; experiments],
-            documents: Vec::new(),
-            platforms: Vec::new(),
-            missing: Vec::new(),
-            interrupted: false,
-        }
-    }
-
-    #[test]
-    fn screen_and_page_say_how_many_claims_hold_and_why_not() {
-        for made in [example(0), example(1), example(2)] {
-            let (text, page) = (repro(&made).text(), repro(&made).html());
-            fits(&text);
-            sound(&page);
-            assert!(text.contains("SIMULATED, ") && page.contains("SIMULATED"), "{text}");
-            assert_eq!(text.contains("DOCUMENT"), made.experiments.len() > 1, "an overview: {text}");
-            assert!(!page.contains("<i>") && !page.contains("<b><") && !page.contains("<such>"));
-        }
-        let (text, page) = (repro(&example(1)).text(), repro(&example(1)).html());
-        for told in [&text, &page] {
-            assert!(told.contains("claimed 1, ours 2, +100.0 %; asked: at most"), "{told}");
-            assert!(told.contains(NO_REASON) && told.contains("link.rate was fitted to it"), "{told}");
-            assert!(told.contains("reads, queue_depth 1 2: no "), "alike failures together: {told}");
-        }
-        assert!(
-            page.contains("0 of 1 published statements hold, 0 are left out") && page.contains("&lt;b&gt;")
-        );
-        assert!(text.contains("HOLDS      <b>\n") && text.contains("1 hold, 1 fail, 1 could not"), "{text}");
-        assert!(text.contains("next: iostack run --queue-depth 4    # one of its runs alone"), "{text}");
-    }
 
     #[test]
     fn a_drawing_stands_alone() {
-        let text = crate::html::drawing(&plot("H"));
+        let answer: Repro = crate::fixture::answer("repro");
+        let text = crate::html::drawing(&answer.experiments[0].plots[0]);
         assert!(text.starts_with("<svg xmlns=") && text.ends_with("</svg>\n"));
         assert_eq!((text.matches("<svg").count(), text.matches("<style>").count()), (1, 1));
     }

@@ -17,7 +17,7 @@ use crate::html::time::{bandwidth_over_time, gauges, over_time};
 use crate::text::format::{count, cut, megabytes, percent, plus_minus, rate, supported, time};
 use crate::text::sparks::sparks;
 
-/// What `iostack run` tells, and whatever else gives outcomes.
+/// Document of `iostack run`, and of whatever else gives outcomes.
 pub fn run(file: &OutcomeFile) -> Document {
     let mut all = Document::new("iostack run");
     all.origin = vec![format!("iostack {}", file.iostack)];
@@ -104,7 +104,8 @@ fn overview(file: &OutcomeFile, doubts: &mut Doubts) -> Section {
     section
 }
 
-/// Of jobs that come in pairs, `NAME read` and `NAME write`, as those of `jobs/crystaldiskmark.toml`: a row a pair.
+/// Table of jobs that come in pairs, `NAME read` and `NAME write`, as those of `jobs/crystaldiskmark.toml`: a row a
+/// pair.
 fn read_and_write(outcomes: &[Outcome]) -> Option<Table> {
     let named = |name: &str| outcomes.iter().find(|outcome| outcome.job.name == name);
     let reads =
@@ -279,7 +280,7 @@ fn cost(outcome: &Outcome, section: &mut Section) {
     section.page(Block::Fact("machine".to_owned(), busy));
 }
 
-/// What the device's own counters say, beside ours.
+/// Figures of the device's own counters beside ours.
 fn device(outcome: &Outcome) -> String {
     let Some(device) = &outcome.device else { return "no counters of its own".to_owned() };
     let told = Direction::ALL.into_iter().filter_map(|each| {
@@ -395,14 +396,15 @@ mod tests {
 
     #[test]
     fn jobs_that_read_and_write_alike_are_one_table() {
-        let of = |name: &str, mix| {
-            let job = fixture::job(name, mix, Engine::Libaio, 8);
-            fixture::outcome(job, &fixture::Ideal::READ)
-        };
+        let like = fixture::outcome_file().outcomes.swap_remove(0);
         let mut outcomes: Vec<Outcome> = Vec::new();
         for test in ["SEQ1M Q8T1", "RND4K Q32T1"] {
-            outcomes.push(of(&format!("{test} read"), Mix::READ));
-            outcomes.push(of(&format!("{test} write"), Mix::WRITE));
+            for (name, mix) in [("read", Mix::READ), ("write", Mix::WRITE)] {
+                let job = Job { name: format!("{test} {name}"), mix, ..like.job.clone() };
+                let [read, write] = [&like.read, &like.write];
+                let (read, write) = if name == "read" { (read, write) } else { (write, read) };
+                outcomes.push(Outcome { job, read: read.clone(), write: write.clone(), ..like.clone() });
+            }
         }
         let file = OutcomeFile { outcomes, ..fixture::outcome_file() };
         let text = run(&file).text();

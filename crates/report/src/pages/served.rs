@@ -9,7 +9,7 @@ use crate::text::format::{count, megabytes, percent, rate, significant, supporte
 /// Rows of resources on a screen.
 const RESOURCES: usize = 6;
 
-/// What `iostack serve` tells at its end.
+/// Document of `iostack serve` at its end.
 pub fn served(served: &Served) -> Document {
     let mut all = Document::new(format!(
         "{} {}",
@@ -55,7 +55,7 @@ fn device(typed: &str) -> &str {
     inner.or_else(|| last.strip_prefix("sim:")).unwrap_or(last)
 }
 
-/// Whether the programs ran in the lab's machine, whose clock the drive went by.
+/// True where the programs ran in the lab's machine, whose clock the drive went by.
 fn in_lab(served: &Served) -> bool {
     served.route == "lab"
 }
@@ -90,7 +90,7 @@ fn table(served: &Served) -> Table {
     table
 }
 
-/// How true the times were.
+/// Words on how true the times were.
 fn delivered(served: &Served) -> String {
     if in_lab(served) {
         return match served.late.count {

@@ -12,7 +12,7 @@ use crate::html::figures::{RANK_BAND, histogram, percentiles};
 use crate::html::line;
 use crate::text::format::{both_ends, brief, cut, percent, supported, time};
 
-/// Everything about a trace.
+/// Section on everything about a trace.
 pub(crate) fn section(stages: &Stages) -> Section {
     let mut section = Section::new("stages", "Stages", "Where the latency went");
     let seen =
@@ -44,7 +44,7 @@ pub(crate) fn section(stages: &Stages) -> Section {
     section
 }
 
-/// What is counted: a device has bios, whoever's I/Os they are.
+/// Word for what is counted: a device has bios, whoever's I/Os they are.
 pub(crate) fn counted(stages: &Stages) -> &'static str {
     if stages.ways.is_empty() && !stages.devices.is_empty() { "bios" } else { "I/Os" }
 }
@@ -57,7 +57,7 @@ pub(crate) fn mean(bins: &Bins) -> String {
     if bins.count == 0 { "-".to_owned() } else { time(bins.mean_ns()) }
 }
 
-/// One stage alone is the whole, which the table of ways has.
+/// True with more than one stage: one alone is the whole, which the table of ways has.
 fn has_stages(way: &WayStages) -> bool {
     way.stages.iter().filter(|(_, bins)| bins.sum_ns > 0).count() > 1
 }
@@ -69,7 +69,7 @@ fn in_order(way: &WayStages) -> impl Iterator<Item = (Stage, &Bins)> {
     own.into_iter()
 }
 
-/// What a part is, for a reader who meets the word here.
+/// Meaning of a part, for a reader who meets the word here.
 const fn part_meaning(part: Part) -> &'static str {
     match part {
         Part::Platform => "software, and waiting for a CPU",
@@ -145,7 +145,7 @@ pub(crate) fn stage_row(name: Cell, meaning: &str, bins: &Bins, whole: &Bins) ->
     Row::of([name, meaning.into(), mean, share.into(), median, tail, far])
 }
 
-/// How the whole and the device spread: the whole is grey, and the device has the colour it has everywhere.
+/// Spread of the whole and of the device: the whole is grey, and the device has the colour it has everywhere.
 fn spreads(stages: &Stages, way: &WayStages) -> Vec<Drawn> {
     let mut each: Vec<(&str, &Bins)> = vec![("whole I/O", &way.whole)];
     let device = way.stages.iter().find(|(stage, _)| *stage == Stage::Device);
@@ -169,7 +169,7 @@ fn spreads(stages: &Stages, way: &WayStages) -> Vec<Drawn> {
 const DEVICE_STAGES: [Stage; 5] =
     [Stage::Queue, Stage::Schedule, Stage::Doorbell, Stage::Device, Stage::Complete];
 
-/// What each device of the chain saw, each below the one that sends to it.
+/// Table of what each device of the chain saw, each below the one that sends to it.
 fn devices(stages: &Stages) -> Table {
     let devices = &stages.devices;
     let longest = devices.iter().map(|device| device.whole.mean_ns()).fold(0.0, f64::max);
@@ -205,7 +205,7 @@ fn devices(stages: &Stages) -> Table {
     table
 }
 
-/// How many devices lie above, by name; a broken chain ends.
+/// Number of devices above, by name; a broken chain ends.
 fn depth(device: &DeviceStages, devices: &[DeviceStages]) -> usize {
     let mut above = device.above.as_deref();
     for depth in 0..devices.len() {
@@ -215,7 +215,7 @@ fn depth(device: &DeviceStages, devices: &[DeviceStages]) -> usize {
     devices.len() - 1
 }
 
-/// What to conclude and how far to trust it.
+/// Adds what to conclude and how far to trust it.
 fn trust(stages: &Stages, section: &mut Section) {
     section.screen(Block::Gap).page(Block::Heading("How far to trust it".to_owned()));
     if let Some(way) = stages.way(Way::Device).filter(|way| way.whole.sum_ns > 0) {
@@ -234,7 +234,7 @@ fn trust(stages: &Stages, section: &mut Section) {
     section.list(stages.notes.clone());
 }
 
-/// Who took the latency, in a sentence.
+/// Sentence on who took the latency.
 pub(crate) fn shares(way: &WayStages) -> String {
     let [platform, transport, device, journal] = Part::ALL.map(|part| way.part_share(part) * 100.0);
     let journal =
@@ -271,7 +271,7 @@ fn matched(stages: &Stages) -> String {
     )
 }
 
-/// How many in a hundred were seen from end to end; nobody knows of how many where events were lost.
+/// Percent of the I/Os that were seen from end to end; unknown where events were lost.
 fn matched_share(stages: &Stages) -> Option<f64> {
     let share = ratio(stages.matched as f64, stages.ios as f64) * 100.0;
     // Never round up to all.

@@ -20,7 +20,7 @@ const CURVES: usize = 3 * SLOTS;
 const AXIS: usize = 20;
 const KEY: usize = 14;
 
-/// What `iostack sim sweep` tells, also of one that was cut short.
+/// Document of `iostack sim sweep`, also of one that was cut short.
 pub fn sweep(report: &Sweep) -> Document {
     let mut all = Document::new(format!("iostack sim sweep {}", report.device));
     let (count, plural) = (report.points.len(), if report.points.len() == 1 { "point" } else { "points" });
@@ -95,7 +95,7 @@ fn curves<'a>(sweep: &'a Sweep, axis: usize, numbers: &[f64]) -> Vec<Curve<'a>> 
     curves
 }
 
-/// What tells this curve from the others.
+/// Name of a curve: the values of all other axes.
 fn name(sweep: &Sweep, axis: usize, point: &SweepPoint, outcome: &Outcome) -> String {
     let others = point.settings.iter().enumerate().filter(|&(index, _)| index != axis);
     let others = others.map(|(_, (key, value))| {
@@ -261,88 +261,4 @@ fn next(report: &Sweep) -> Option<(String, &'static str)> {
     let best = run.max_by(|a, b| rate(a).total_cmp(&rate(b))).or(report.points.first())?;
     let what = if best.outcomes.is_empty() { "the first point alone" } else { "the fastest point alone" };
     Some((best.command.clone(), what))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::document::tests::{fits, sound};
-    use crate::fixture;
-    use iostack_model::answers::SweepAxis;
-
-    fn example(key: &str, values: &[&str]) -> Sweep {
-        let values: Vec<String> = values.iter().map(|&value| value.to_owned()).collect();
-        let point = |value: &String| SweepPoint {
-            settings: vec![(key.to_owned(), value.clone())],
-            command: format!("iostack run --on sim:tlc-1t --{key} {value}"),
-            outcomes: fixture::outcome_file().outcomes[..1].to_vec(),
-            error: None,
-        };
-        let points = values.iter().map(point).collect();
-        let axes = vec![SweepAxis { key: key.to_owned(), values }];
-        let (iostack, device) = ("0.1.0".to_owned(), "tlc-1t".to_owned());
-        Sweep { schema: 1, iostack, device, axes, points, interrupted: false }
-    }
-
-    fn drawn(report: &Sweep) -> [String; 2] {
-        let (text, page) = (sweep(report).text(), sweep(report).html());
-        fits(&text);
-        sound(&page);
-        [text, page]
-    }
-
-    #[test]
-    fn a_failed_point_is_named_and_a_point_that_was_cut_short_marked() {
-        let mut made = example("queue_depth", &["0", "1", "2"]);
-        made.points[0].outcomes.clear();
-        made.points[0].error = Some("`queue_depth=0`: give a whole number from 1".to_owned());
-        made.points[2].outcomes[0].interrupted = true;
-        let [text, page] = drawn(&made);
-        assert!(text.contains("QUEUE_DEPTH") && text.contains("SIMULATED, 3 points"), "{text}");
-        assert!(text.contains("FAILED     1 of 3\n  - queue_depth=0: `queue_depth=0`"), "{text}");
-        assert!(text.contains("    interrupted\n") && page.contains("<small>interrupted"), "{text}");
-        assert!(page.contains("queue_depth=0: `queue_depth=0`"), "{page}");
-        let next = "next: iostack run --on sim:tlc-1t --queue_depth 1    # the fastest point alone\n";
-        assert!(text.ends_with(next), "{text}");
-    }
-
-    #[test]
-    fn many_long_axes_push_out_the_lighter_figures_only() {
-        let mut wide = example("k", &["x".repeat(100).as_str()]);
-        for index in 0..4 {
-            let key = format!("flash.over_provisioning_{index}");
-            wide.axes.push(SweepAxis { key: key.clone(), values: vec!["28%".into()] });
-            wide.points.iter_mut().for_each(|point| point.settings.push((key.clone(), "28%".into())));
-        }
-        let [text, page] = drawn(&wide);
-        assert!(text.contains("  IOPS") && text.contains("367.1k") && !text.contains("p50"), "{text}");
-        assert!(page.contains(&"x".repeat(100)), "a page has room");
-    }
-
-    #[test]
-    fn a_sweep_that_was_cut_short_says_what_was_not_run() {
-        let mut made = example("k", &["a", "b"]);
-        made.interrupted = true;
-        made.points[1].outcomes.clear();
-        let [text, page] = drawn(&made);
-        assert!(text.contains("INTERRUPTED") && text.contains("NOT RUN    1 of 2"), "{text}");
-        assert!(page.contains("Interrupted: ") && page.contains("<li>k=b</li>"), "{page}");
-        // Percentiles of any length, and a rate of nothing.
-        let extreme = &mut made.points[0].outcomes[0];
-        let last = iostack_model::BIN_COUNT as u32 - 1;
-        extreme.read.latency.counts = vec![(last, u64::MAX)];
-        (extreme.read.latency.count, extreme.read.latency.max_ns) = (u64::MAX, u64::MAX);
-        extreme.iops = Interval { mean: 0.0, low: 0.0, high: 0.0, samples: 9 };
-        drawn(&made);
-        made.points.clear();
-        assert!(drawn(&made)[0].contains("0 points"));
-    }
-
-    #[test]
-    fn numbers_are_drawn_along_and_words_are_only_in_the_table() {
-        let [_, page] = drawn(&example("k", &["4k", "8k", "64k"]));
-        assert!(page.contains("Throughput over k") && page.contains("64 KiB"));
-        let [_, page] = drawn(&example("k", &["greedy", "<b>"]));
-        assert!(!page.contains("Throughput over k") && page.contains("k=&lt;b&gt;"));
-    }
 }

@@ -11,7 +11,7 @@ use crate::html::numbers::Quantity;
 use crate::text::format::{count, percent, rate, significant};
 use crate::what_if::{Busy, busy, limiting, ratio, told};
 
-/// What `iostack sim what-if` tells, also of one that was cut short.
+/// Document of `iostack sim what-if`, also of one that was cut short.
 pub fn what_if(report: &WhatIf) -> Document {
     let mut all = Document::new(format!("iostack sim what-if {}", report.device));
     let (runs, seed) = (report.steps.len(), report.seed);
@@ -308,65 +308,16 @@ pub fn what_ifs_markdown(all: &[WhatIf]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::tests::{fits, sound};
-    use crate::what_if::tests::example;
-
-    fn drawn(report: &WhatIf) -> [String; 2] {
-        let (text, page) = (what_if(report).text(), what_if(report).html());
-        fits(&text);
-        sound(&page);
-        assert!(text.contains("SIMULATED, ") && page.contains("SIMULATED"), "{text}");
-        [text, page]
-    }
-
-    #[test]
-    fn before_and_after_stand_side_by_side_and_the_limit_is_marked() {
-        let [text, page] = drawn(&example(2));
-        for told in [&text, &page] {
-            assert!(
-                told.contains("platform.adapter: ahci -&gt; &lt;nvme") || told.contains("ahci -> <nvme>")
-            );
-            assert!(told.contains("ratio") && told.contains("1.000") && told.contains("97.0*"), "{told}");
-            assert!(told.contains("The limit moves from") && told.contains("adapter x2"), "{told}");
-        }
-        assert_eq!(page.matches("<td class=\"bar\">").count(), 8, "every resource has a bar for every run");
-        assert_eq!(drawn(&example(1))[0].matches("NOT RUN").count(), 0);
-    }
+    use crate::fixture;
+    use crate::pages::tests::sound::assert_fits;
 
     #[test]
     fn a_chain_has_a_line_and_a_column_for_each_step() {
-        let mut long = example(3);
-        let [text, _] = drawn(&long);
-        assert!(text.contains("+2 adapter=<nvm"), "{text}");
-        assert!(text.lines().any(|line| line.split_whitespace().eq(["BUSY,", "%", "before", "+1", "+2"])));
-        while long.steps.len() < 300 {
-            long.steps.push(long.steps[2].clone());
-        }
-        assert!(drawn(&long)[0].contains("\n+299 adapter="), "each has its line");
-    }
-
-    #[test]
-    fn a_run_that_failed_is_named() {
-        let mut failed = example(2);
-        (failed.steps[1].outcome, failed.steps[1].figures) = (None, None);
-        failed.steps[1].error = Some("no such tag".to_owned());
-        let [text, page] = drawn(&failed);
-        assert!(
-            text.contains("FAILED     nvme: no such tag") && page.contains("nvme: no such tag"),
-            "{text}"
-        );
-        failed.steps[1].error = None;
-        failed.interrupted = true;
-        let [text, _] = drawn(&failed);
-        assert!(text.contains("NOT RUN    nvme") && text.contains("INTERRUPTED"), "{text}");
-    }
-
-    #[test]
-    fn what_is_typed_cannot_become_part_of_the_page() {
-        let mut evil = example(3);
-        evil.steps[1].name = "</script><script>alert(1)</script>".to_owned();
-        evil.steps[1].changes[0].key = "<script>alert(2)".to_owned();
-        let [_, page] = drawn(&evil);
-        assert!(!page.contains("<script>alert"), "{page}");
+        let mut long: WhatIf = fixture::answer("what-if-chain");
+        let last = long.steps[2].clone();
+        long.steps.resize(300, last);
+        let text = what_if(&long).text();
+        assert_fits(&text);
+        assert!(text.contains("\n+299 adapter="), "each has its line: {text}");
     }
 }

@@ -12,7 +12,7 @@ use super::{Column, Table};
 pub fn of_run(file: &OutcomeFile) -> Table {
     let rows: Vec<&Outcome> = file.outcomes.iter().collect();
     let numbered: Vec<usize> = (0..rows.len()).collect();
-    let mut columns = Columns::of(&numbered);
+    let mut columns = Columns::of_rows(&numbered);
     columns.number_key("group", "number of the report group, from 0", |&number| Some(number as u64));
     measured(columns.made, &rows)
 }
@@ -21,7 +21,7 @@ pub fn of_run(file: &OutcomeFile) -> Table {
 pub fn of_check(check: &Check) -> Table {
     let points: Vec<_> =
         check.steps.iter().flat_map(|step| step.points.iter().map(move |point| (step, point))).collect();
-    let mut columns = Columns::of(&points);
+    let mut columns = Columns::of_rows(&points);
     columns.key("step", "which question", |(step, _)| Some(step.id.name().to_owned()));
     columns.key("series", "which curve", |(_, point)| Some(point.series.name().to_owned()));
     columns.key("label", "the place on the axis, in words", |(_, point)| Some(point.label.clone()));
@@ -34,7 +34,7 @@ pub fn of_check(check: &Check) -> Table {
 fn measured(mut columns: Vec<Column>, outcomes: &[&Outcome]) -> Table {
     let some: Vec<Option<&Outcome>> = outcomes.iter().copied().map(Some).collect();
     columns.extend(of_outcomes(&some));
-    let mut behind = Columns::of(outcomes);
+    let mut behind = Columns::of_rows(outcomes);
     behind.note("interrupted", "whether it was cut short", |outcome| Some(yes(outcome.interrupted)));
     columns.extend(behind.made);
     Table { columns }
@@ -42,7 +42,7 @@ fn measured(mut columns: Vec<Column>, outcomes: &[&Outcome]) -> Table {
 
 /// A row for each test.
 pub fn of_iolat(iolat: &Iolat) -> Table {
-    let mut columns = Columns::of(&iolat.tests);
+    let mut columns = Columns::of_rows(&iolat.tests);
     columns.key("test", "as in 2008", |test| Some(test.name.clone()));
     columns.key("target", "what answered", |_| Some(iolat.target.path.display().to_string()));
     columns.key("clock", "whose clock", |_| Some(clock(iolat.target.kind)));
@@ -86,7 +86,7 @@ fn layers(iolat: &Iolat, columns: &mut Columns<'_, IolatTest>) {
 pub fn of_merge(merge: &MergeReport) -> Table {
     let rows: Vec<(&MergeTable, &MergeCell)> =
         merge.tables.iter().flat_map(|table| table.cells.iter().map(move |cell| (table, cell))).collect();
-    let mut columns = Columns::of(&rows);
+    let mut columns = Columns::of_rows(&rows);
     columns.key("asked", "how programs asked", |(table, _)| Some(table.ask.name().to_owned()));
     columns.key("policy", "how requests were sent", |(_, cell)| Some(cell.policy.clone()));
     columns.number_key("callers", "callers, or requests in a group", |(_, cell)| Some(cell.column.into()));
@@ -118,7 +118,7 @@ pub fn of_merge(merge: &MergeReport) -> Table {
 
 /// A row for each figure.
 pub fn of_ab(ab: &AbReport) -> Table {
-    let mut columns = Columns::of(&ab.rows);
+    let mut columns = Columns::of_rows(&ab.rows);
     columns.key("figure", "what is compared", |row| Some(row.figure.name.clone()));
     columns.key("a_name", "the first side", |_| Some(ab.arms[0].name.clone()));
     columns.key("b_name", "the second side", |_| Some(ab.arms[1].name.clone()));

@@ -13,7 +13,7 @@ pub(super) struct Columns<'a, Row> {
 const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p99", 0.99), ("p999", 0.999), ("p9999", 0.9999)];
 
 impl<'a, Row> Columns<'a, Row> {
-    pub(super) fn of(rows: &'a [Row]) -> Columns<'a, Row> {
+    pub(super) fn of_rows(rows: &'a [Row]) -> Columns<'a, Row> {
         Columns { rows, made: Vec::new() }
     }
 
@@ -22,30 +22,30 @@ impl<'a, Row> Columns<'a, Row> {
         self.made.last_mut().expect("it was just put there")
     }
 
-    /// Words beside the figures.
+    /// Adds words beside the figures.
     pub(super) fn note(&mut self, name: &str, about: &str, cell: impl Fn(&Row) -> Option<String>) {
         self.put(name, about, Cells::Text(self.rows.iter().map(cell).collect()));
     }
 
-    /// Words that tell one row from another.
+    /// Adds words that tell one row from another.
     pub(super) fn key(&mut self, name: &str, about: &str, cell: impl Fn(&Row) -> Option<String>) {
         let cells = Cells::Text(self.rows.iter().map(cell).collect());
         self.put(name, about, cells).role = Role::Key;
     }
 
-    /// A whole number that tells one row from another.
+    /// Adds a whole number that tells one row from another.
     pub(super) fn number_key(&mut self, name: &str, about: &str, cell: impl Fn(&Row) -> Option<u64>) {
         let cells = Cells::Counts(self.rows.iter().map(cell).collect());
         self.put(name, about, cells).role = Role::Key;
     }
 
-    /// What was counted while the row was measured.
+    /// Adds a count that grew while the row was measured.
     pub(super) fn counter(&mut self, name: &str, about: &str, cell: impl Fn(&Row) -> Option<u64>) {
         let cells = Cells::Counts(self.rows.iter().map(cell).collect());
         self.put(name, about, cells).role = Role::Counter;
     }
 
-    /// A whole number.
+    /// Adds a whole number.
     pub(super) fn count(
         &mut self,
         name: impl Into<String>,
@@ -55,7 +55,7 @@ impl<'a, Row> Columns<'a, Row> {
         self.put(name, about, Cells::Counts(self.rows.iter().map(cell).collect()));
     }
 
-    /// Another number; what is none, such as a rate of no time, is no figure.
+    /// Adds another number; what is none, such as a rate of no time, is no figure.
     pub(super) fn number(
         &mut self,
         name: impl Into<String>,

@@ -14,7 +14,7 @@ pub fn of_history(history: &History) -> Table {
         .iter()
         .flat_map(|series| series.runs.iter().enumerate().map(move |(at, run)| (series, at, run)))
         .collect();
-    let mut columns = Columns::of(&rows);
+    let mut columns = Columns::of_rows(&rows);
     columns.key("machine", "what the machine is called", |(series, ..)| Some(series.name.machine.clone()));
     columns.key("target", "what answered", |(series, ..)| Some(series.name.target.clone()));
     columns.key("job", "the job", |(series, ..)| Some(series.name.job.clone()));

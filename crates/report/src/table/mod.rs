@@ -35,44 +35,44 @@ pub use sweep::of_sweep;
 /// Columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// In the order of the file.
+    /// Columns in the order of the file.
     pub columns: Vec<Column>,
 }
 
-/// One column.
+/// Cells of one type with their name and meaning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name, with its unit.
+    /// Name of the column, with its unit.
     pub name: String,
-    /// What it is, in a few words.
+    /// Meaning of the cells, in a few words.
     pub about: String,
-    /// What monitoring takes it for.
+    /// Kind of column for monitoring.
     pub role: Role,
-    /// What it holds.
+    /// Values, one a row.
     pub cells: Cells,
 }
 
-/// What a column is to those who ask for one figure.
+/// Kind of a column for those who ask for one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It tells one row from another.
+    /// Name that tells one row from another.
     Key,
-    /// It only grows while a row is measured.
+    /// Count that only grows while a row is measured.
     Counter,
-    /// A figure.
+    /// Figure that may fall and rise.
     Gauge,
-    /// To be read beside the figures.
+    /// Words beside the figures.
     Note,
 }
 
 /// The cells of a column; `None` where a row has none.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cells {
-    /// Words.
+    /// Cells of words.
     Text(Vec<Option<String>>),
-    /// Whole numbers.
+    /// Cells of whole numbers.
     Counts(Vec<Option<u64>>),
-    /// Other numbers.
+    /// Cells of other numbers.
     Numbers(Vec<Option<f64>>),
 }
 
@@ -83,7 +83,7 @@ impl Column {
         Column { name: name.into(), about: about.into(), role, cells }
     }
 
-    /// The same in another role.
+    /// The column in another role.
     #[must_use]
     pub fn role(self, role: Role) -> Column {
         Column { role, ..self }
@@ -91,7 +91,7 @@ impl Column {
 }
 
 impl Cells {
-    /// Rows.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         match self {
             Cells::Text(cells) => cells.len(),
@@ -100,12 +100,12 @@ impl Cells {
         }
     }
 
-    /// No rows.
+    /// True without rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// So many cells of the same type, each empty.
+    /// Empty cells of the same type for so many rows.
     fn none(&self, rows: usize) -> Cells {
         match self {
             Cells::Text(_) => Cells::Text(vec![None; rows]),
@@ -145,7 +145,7 @@ fn floats(counts: &[Option<u64>]) -> Vec<Option<f64>> {
 }
 
 impl Table {
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.cells.len())
     }

@@ -13,7 +13,7 @@
 
 use super::{Cells, Column, Role, Table};
 
-/// How the name of a column ends, its unit there, and what makes that of it.
+/// Ending of a column's name, the unit there, and the divisor to it.
 const UNITS: [(&str, &str, f64); 6] = [
     ("_bytes_per_s", "bytes_per_second", 1.0),
     ("_ns", "seconds", 1e9),

@@ -7,7 +7,7 @@ use super::columns::Columns;
 
 /// Everything of the outcomes that is one number each; nothing in a row that has no outcome.
 pub(super) fn of_outcomes(rows: &[Option<&Outcome>]) -> Vec<Column> {
-    let mut columns = Columns::of(rows);
+    let mut columns = Columns::of_rows(rows);
     columns.key("job", "name of the job", |row| Some((*row)?.job.name.clone()));
     columns.key("target", "what answered", |row| Some((*row)?.target.path.display().to_string()));
     columns.key("clock", "whose clock: measured here, simulated, or emulated in the lab", |row| {
@@ -36,7 +36,7 @@ pub(super) fn yes(is_so: bool) -> String {
     if is_so { "yes" } else { "no" }.to_owned()
 }
 
-/// How many reasons there are to doubt a row, and which.
+/// Adds the number of reasons to doubt a row, and which.
 pub(super) fn caveats<Row>(columns: &mut Columns<'_, Row>, of: impl Fn(&Row) -> Option<&Vec<Caveat>>) {
     let kinds = |row: &Row| {
         let mut kinds: Vec<String> = of(row)?.iter().map(kind).collect();
@@ -50,7 +50,7 @@ pub(super) fn caveats<Row>(columns: &mut Columns<'_, Row>, of: impl Fn(&Row) -> 
     });
 }
 
-/// As JSON calls it.
+/// Name of a caveat in JSON.
 fn kind(caveat: &Caveat) -> String {
     let json = serde_json::to_value(caveat).unwrap_or_default();
     json["kind"].as_str().unwrap_or_default().to_owned()
@@ -116,7 +116,7 @@ fn measured(row: Option<&Outcome>) -> Option<&Outcome> {
     row.filter(|outcome| outcome.inside.is_none() && outcome.ios() > 0)
 }
 
-/// In the processor.
+/// Costs in the processor.
 fn costs(columns: &mut Columns<'_, Option<&Outcome>>) {
     columns.number("cpu_per_io_ns", "CPU time of an I/O, kernel workers included", |row| {
         measured(*row)?.cpu_ns_per_io()

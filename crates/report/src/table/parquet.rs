@@ -18,9 +18,9 @@ const MAGIC: &[u8; 4] = b"PAR1";
 const INT64: u64 = 2;
 const DOUBLE: u64 = 5;
 const BYTE_ARRAY: u64 = 6;
-/// `FieldRepetitionType.OPTIONAL`.
+/// Value of `FieldRepetitionType.OPTIONAL`.
 const OPTIONAL: u64 = 1;
-/// `ConvertedType.UTF8`.
+/// Value of `ConvertedType.UTF8`.
 const UTF8: u64 = 0;
 /// `Encoding.PLAIN` and `Encoding.RLE`.
 const PLAIN: u64 = 0;
@@ -63,7 +63,7 @@ fn kind(cells: &Cells) -> u64 {
     }
 }
 
-/// Which cells are there (definition levels), then those that are.
+/// Bytes of a page: which cells are there (definition levels), then those that are.
 fn page(cells: &Cells) -> Vec<u8> {
     let mut values = Vec::new();
     let there: Vec<bool> = match cells {

@@ -2,25 +2,25 @@
 
 use iostack_model::{Bytes, Nanos};
 
-/// What the numbers behind typed values are.
+/// Unit of the numbers behind typed values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Measure {
-    /// `8`, `1.5`
+    /// A number by itself: `8`, `1.5`.
     Plain,
-    /// `4k`
+    /// A size: `4k`.
     Bytes,
-    /// `25us`
+    /// A time: `25us`.
     Nanos,
-    /// `7%`
+    /// A share: `7%`.
     Percent,
-    /// `800MB/s`
+    /// A bandwidth: `800MB/s`.
     BytesPerSecond,
-    /// `3000/s`
+    /// A rate: `3000/s`.
     PerSecond,
 }
 
 impl Measure {
-    /// What stands behind the name of a column of such numbers; empty when nothing must.
+    /// Ending of the name of a column of such numbers; empty when none is needed.
     pub(super) const fn suffix(self) -> &'static str {
         match self {
             Measure::Plain => "",

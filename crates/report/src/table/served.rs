@@ -9,7 +9,7 @@ use super::columns::Columns;
 pub fn of_served(served: &Served) -> Table {
     let seconds = served.elapsed.as_secs_f64();
     let rows: Vec<&ServedKind> = served.served.iter().collect();
-    let mut columns = Columns::of(&rows);
+    let mut columns = Columns::of_rows(&rows);
     columns.key("drive", "the simulated drive, as typed", |_| Some(served.drive.clone()));
     columns.key("kind", "read, write, trim or flush", |row| Some(row.name.clone()));
     columns.counter("ios", "I/Os answered", |row| Some(row.ios));

@@ -10,7 +10,7 @@ use super::{Cells, Column, Role, Table};
 
 /// A row: a point and one of its outcomes, none when it failed.
 #[derive(Clone, Copy)]
-struct Row<'a> {
+struct SweepRow<'a> {
     number: usize,
     point: &'a SweepPoint,
     outcome: Option<&'a Outcome>,
@@ -18,10 +18,10 @@ struct Row<'a> {
 
 /// The points of a sweep with everything that is one number each.
 pub fn of_sweep(sweep: &Sweep) -> Table {
-    let rows: Vec<Row<'_>> =
+    let rows: Vec<SweepRow<'_>> =
         sweep.points.iter().enumerate().flat_map(|(number, point)| rows(number, point)).collect();
     let outcomes: Vec<Option<&Outcome>> = rows.iter().map(|row| row.outcome).collect();
-    let mut before = Columns::of(&rows);
+    let mut before = Columns::of_rows(&rows);
     before.number_key("point", "number of the point, from 0", |row| Some(row.number as u64));
     if sweep.axes.iter().all(|axis| axis.key != SweepAxis::DEVICE) {
         before.key("device", "the simulated device", |_| Some(sweep.device.clone()));
@@ -29,7 +29,7 @@ pub fn of_sweep(sweep: &Sweep) -> Table {
     let mut columns = before.made;
     columns.extend(sweep.axes.iter().enumerate().flat_map(|(index, axis)| varied(index, &axis.key, &rows)));
     columns.extend(of_outcomes(&outcomes));
-    let mut behind = Columns::of(&rows);
+    let mut behind = Columns::of_rows(&rows);
     behind.note("interrupted", "whether it was cut short", |row| {
         Some(yes(row.point.is_missing() || row.outcome.is_some_and(|outcome| outcome.interrupted)))
     });
@@ -39,15 +39,15 @@ pub fn of_sweep(sweep: &Sweep) -> Table {
     Table { columns }
 }
 
-fn rows(number: usize, point: &SweepPoint) -> Vec<Row<'_>> {
+fn rows(number: usize, point: &SweepPoint) -> Vec<SweepRow<'_>> {
     if point.outcomes.is_empty() {
-        return vec![Row { number, point, outcome: None }];
+        return vec![SweepRow { number, point, outcome: None }];
     }
-    point.outcomes.iter().map(|outcome| Row { number, point, outcome: Some(outcome) }).collect()
+    point.outcomes.iter().map(|outcome| SweepRow { number, point, outcome: Some(outcome) }).collect()
 }
 
 /// The values as typed; beside them the numbers they stand for, when that is something else.
-fn varied(axis: usize, key: &str, rows: &[Row<'_>]) -> Vec<Column> {
+fn varied(axis: usize, key: &str, rows: &[SweepRow<'_>]) -> Vec<Column> {
     let typed: Vec<&str> = rows.iter().map(|row| row.point.settings[axis].1.as_str()).collect();
     let words = Cells::Text(typed.iter().map(|&value| Some(value.to_owned())).collect());
     let words = Column::new(key, "what was varied, as typed", words).role(Role::Key);

@@ -1,39 +1,15 @@
 //! Are the tables of all answers sound, and does a strict reader take them?
 
 use std::collections::HashSet;
+use std::process::Command;
 
-use iostack_model::answers::{Sweep, SweepAxis, SweepPoint};
+use super::{Cells, Column, Role, Table, csv, openmetrics, parquet};
+use crate::fixture;
+use crate::pages::tests::stored::{answers, told};
 
-use super::{Cells, Role, Table, csv, openmetrics};
-use crate::{Told, fixture};
-
-fn tables() -> Vec<(&'static str, Table)> {
-    let answers: [Box<dyn Told>; 7] = [
-        Box::new(fixture::outcome_file()),
-        Box::new(fixture::check()),
-        Box::new(fixture::check_interrupted()),
-        Box::new(fixture::iolat()),
-        Box::new(fixture::merge()),
-        Box::new(fixture::ab()),
-        Box::new(sweep()),
-    ];
-    answers.iter().filter_map(|answer| Some((answer.command(), answer.table()?))).collect()
-}
-
-/// A point that ran, and one that failed.
-fn sweep() -> Sweep {
-    let file = fixture::simulated_file();
-    let point = |size: &str, outcomes, error| SweepPoint {
-        settings: vec![("block_size".to_owned(), size.to_owned())],
-        command: "iostack run".to_owned(),
-        outcomes,
-        error,
-    };
-    let axis = SweepAxis { key: "block_size".to_owned(), values: vec!["4k".to_owned(), "8k".to_owned()] };
-    let failed = point("8k", Vec::new(), Some("it, \"failed\"".to_owned()));
-    let points = vec![point("4k", file.outcomes, None), failed];
-    let (iostack, device) = (file.iostack, "x".to_owned());
-    Sweep { schema: file.schema, iostack, device, axes: vec![axis], points, interrupted: false }
+fn tables() -> Vec<(String, Table)> {
+    let table = |(name, answer)| Some((name, told(&answer).expect("a stored answer").table()?));
+    answers().into_iter().filter_map(table).filter(|(_, table)| table.rows() > 0).collect()
 }
 
 #[test]
@@ -148,4 +124,48 @@ fn a_strict_reader_takes_every_figure_of_every_table() {
         assert_eq!(series(&openmetrics(&table)), there.sum::<usize>(), "{name}");
         assert_eq!(csv(&table).lines().count(), table.rows() + 1, "{name}");
     }
+}
+
+/// Compares the two files cell by cell, and the types of the columns.
+const COMPARE: &str = include_str!("../../tests/data/compare_parquet.py");
+
+#[test]
+fn duckdb_reads_from_parquet_what_python_reads_from_csv() {
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/venv/bin/python3");
+    let python = [own, "python3"].into_iter().find(|path| {
+        let output = Command::new(path).args(["-c", "import duckdb"]).output();
+        output.is_ok_and(|output| output.status.success())
+    });
+    let Some(python) = python else {
+        println!("SKIPPED duckdb_reads_from_parquet_what_python_reads_from_csv: duckdb is not installed");
+        return;
+    };
+    let room = iostack_testkit::Folder::below(&std::env::temp_dir().to_string_lossy(), "parquet");
+    for (rows, columns) in [(0, 1), (1, 0), (3, 20), (2_000, 5)] {
+        let table = any_table(rows, columns);
+        let files = [room.join("t.parquet"), room.join("t.csv")];
+        std::fs::write(&files[0], parquet(&table)).expect("written");
+        std::fs::write(&files[1], csv(&table)).expect("written");
+        let output = Command::new(python).args(["-c", COMPARE]).args(&files).output().expect("it ran before");
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains(&format!("{rows} rows alike")), "{rows} rows: {said}");
+    }
+}
+
+/// Words, counts and numbers with gaps.
+fn any_table(rows: usize, columns: usize) -> Table {
+    let text = |row: usize| (row % 3 != 1).then(|| format!("row {row}, \"é\""));
+    let count = |row: u64| (!row.is_multiple_of(7)).then_some(row << 40);
+    let mut table = Table {
+        columns: vec![
+            Column::new("text", "", Cells::Text((0..rows).map(text).collect())),
+            Column::new("count", "", Cells::Counts((0..rows as u64).map(count).collect())),
+        ],
+    };
+    for column in 0..columns {
+        let number = |row: usize| (row > column).then_some(row as f64 * 0.1 + column as f64);
+        let cells = Cells::Numbers((0..rows).map(number).collect());
+        table.columns.push(Column::new(format!("number {column}"), "", cells));
+    }
+    table
 }

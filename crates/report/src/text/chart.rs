@@ -28,7 +28,7 @@ pub(crate) fn chart(plot: &ReproPlot, linear: bool, show: impl Fn(f64) -> String
         return String::new();
     }
     let xs: Vec<f64> = points().filter(finite).map(|&(x, _)| x).collect();
-    let mut place = Place::of(&xs);
+    let mut place = ChartAxis::over(&xs);
     place.log &= !linear;
     let most = points().filter(finite).map(|&(_, y)| y).fold(0.0, f64::max);
     let most_said = show(most);
@@ -63,7 +63,7 @@ pub(crate) fn chart(plot: &ReproPlot, linear: bool, show: impl Fn(f64) -> String
     if plot.lines.len() > 1 { text + &names.collect::<String>() } else { text }
 }
 
-/// Without decimals that say nothing.
+/// A number without decimals that say nothing.
 fn short(x: f64) -> String {
     if x.fract() == 0.0 && x.abs() < 1e6 { format!("{x}") } else { rate(x) }
 }
@@ -73,18 +73,18 @@ fn middle(text: &str, room: usize) -> String {
     format!("{text:^room$}")
 }
 
-/// Where an x stands: by doublings where the values are spread by factors.
-struct Place {
+/// Axis of x: by doublings where the values are spread by factors.
+struct ChartAxis {
     low: f64,
     high: f64,
     log: bool,
 }
 
-impl Place {
-    fn of(xs: &[f64]) -> Place {
+impl ChartAxis {
+    fn over(xs: &[f64]) -> ChartAxis {
         let low = xs.iter().copied().fold(f64::INFINITY, f64::min);
         let high = xs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        Place { low, high, log: low > 0.0 && high / low >= 8.0 }
+        ChartAxis { low, high, log: low > 0.0 && high / low >= 8.0 }
     }
 
     fn column(&self, x: f64) -> usize {

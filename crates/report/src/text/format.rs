@@ -19,7 +19,7 @@ pub(crate) fn megabytes(bytes_per_second: f64) -> String {
     significant(bytes_per_second / 1e6, 4)
 }
 
-/// At least `digits` significant digits, whole numbers never cut: `3382`, `486.1`, `12.31`, `0.5`.
+/// A number with `digits` significant digits, whole numbers never cut: `3382`, `486.1`, `12.31`, `0.5`.
 pub(crate) fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
@@ -171,7 +171,7 @@ pub(crate) fn both_ends(left: &str, right: &str) -> String {
     format!("{left}{}{right}\n", " ".repeat(WIDTH - used))
 }
 
-/// At most `width` characters, the last one `…` when something was cut.
+/// The text in at most `width` characters, the last one `…` when something was cut.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();

@@ -5,7 +5,7 @@ const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 /// Eighths of a cell, from the left.
 const WIDTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
-/// What stands for a character on a terminal without Unicode; the width stays the same.
+/// Replacement of a character on a terminal without Unicode; the width stays the same.
 const ASCII: &[(char, char)] = &[
     ('▁', '_'),
     ('▂', '.'),
@@ -29,7 +29,7 @@ const ASCII: &[(char, char)] = &[
     ('…', '.'),
 ];
 
-/// The same screen for a terminal without Unicode. Characters that have no counterpart become `?`.
+/// The screen for a terminal without Unicode. Characters that have no counterpart become `?`.
 pub fn ascii(text: &str) -> String {
     let plain = |c: char| {
         let known = ASCII.iter().find(|(unicode, _)| *unicode == c).map(|&(_, plain)| plain);
@@ -38,8 +38,8 @@ pub fn ascii(text: &str) -> String {
     text.chars().map(plain).collect()
 }
 
-/// At most `cells` characters, each the mean of its share of `values`, from 0 to the largest of them. Zero-based, so
-/// that a level rate looks level.
+/// A curve of at most `cells` characters, each the mean of its share of `values`. It begins at 0, so that a level rate
+/// looks level.
 pub(crate) fn sparkline(values: &[f64], cells: usize) -> String {
     let cells = cells.min(values.len());
     let part = |cell: usize| {

@@ -12,7 +12,7 @@
 use super::format::{paragraph, time};
 use crate::heat::HeatMap;
 
-/// No I/O, then ever more of them.
+/// Shades of ever more I/Os.
 const SHADES: [char; 4] = ['░', '▒', '▓', '█'];
 const WIDTH: usize = 60;
 const HEIGHT: usize = 12;
@@ -46,8 +46,8 @@ pub(crate) fn map(map: &HeatMap) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::tests::fits;
     use crate::heat::tests::outcome;
+    use crate::pages::tests::sound::assert_fits;
     use iostack_model::Nanos;
 
     fn drawn(columns: Vec<Vec<(u32, u64)>>) -> String {
@@ -59,7 +59,7 @@ mod tests {
     fn a_pause_stands_above_the_others_and_a_silence_is_empty() {
         let usual = vec![(46, 900), (47, 12)];
         let text = drawn(vec![usual.clone(), vec![(46, 40), (60, 3)], vec![], usual]);
-        fits(&text);
+        assert_fits(&text);
         let rows: Vec<&str> = text.lines().filter_map(|line| line.split_once('|')).map(|row| row.1).collect();
         assert_eq!(rows.len(), 8, "half octaves: {text}");
         assert_eq!(rows[0], format!("{}{}", " ".repeat(15), "░".repeat(15)));
@@ -73,7 +73,7 @@ mod tests {
             vec![vec![(30, 7)]; 3],
             vec![vec![(0, 1), (235, u64::MAX / 1_000)]; 500],
         ] {
-            fits(&drawn(columns));
+            assert_fits(&drawn(columns));
         }
     }
 

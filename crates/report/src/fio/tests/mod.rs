@@ -9,26 +9,15 @@ use iostack_model::{
     Bins, Direction, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, Priority, Verify, VerifyMode,
     bin_index, bin_middle,
 };
+use iostack_testkit::Folder;
 use serde_json::Value;
 
 use super::{TERSE_VERSION, json, log_names, logs, terse};
 use crate::fixture;
 
-/// A directory of this test alone, removed at the end.
-struct Room(PathBuf);
-
-impl Room {
-    fn new(name: &str) -> Room {
-        let path = std::env::temp_dir().join(format!("iostack-report-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a temporary directory can be made");
-        Room(path)
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// A folder of one test, gone at its end.
+fn folder(name: &str) -> Folder {
+    Folder::below(&std::env::temp_dir().to_string_lossy(), &format!("iostack-report-{name}"))
 }
 
 fn installed(program: &str, test: &str) -> bool {
@@ -75,7 +64,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// What in `theirs` is missing or of another type in `ours`.
+/// Finds what of `theirs` is missing or of another type in `ours`.
 fn differences(path: &str, theirs: &Value, ours: &Value, found: &mut Vec<String>) {
     if kind(theirs) != kind(ours) {
         found.push(format!("{path} is a {} in fio, a {} here", kind(theirs), kind(ours)));
@@ -103,13 +92,14 @@ fn every_key_of_fio_is_here_with_its_type() {
     if !installed("fio", "every_key_of_fio_is_here_with_its_type") {
         return;
     }
-    let room = Room::new("keys");
+    let room = folder("keys");
     let mut file = fixture::outcome_file();
     let mut mixed = file.outcomes.swap_remove(1);
     mixed.job.sync.fsync_every = 16;
-    file.outcomes = vec![fixture::outcome(mixed.job, &fixture::Ideal::READ)];
+    mixed.sync.clone_from(&mixed.write.latency);
+    file.outcomes = vec![mixed];
     for (format, plus) in [("json", false), ("json+", true)] {
-        let theirs = parse(&real_fio(&room.0, format));
+        let theirs = parse(&real_fio(&room, format));
         let ours = parse(&json(&file, plus));
         let mut found = Vec::new();
         differences("", &theirs, &ours, &mut found);
@@ -122,8 +112,8 @@ fn the_bins_of_fio_are_our_bins_and_give_the_same_percentiles() {
     if !installed("fio", "the_bins_of_fio_are_our_bins_and_give_the_same_percentiles") {
         return;
     }
-    let room = Room::new("bins");
-    let report = parse(&real_fio(&room.0, "json+"));
+    let room = folder("bins");
+    let report = parse(&real_fio(&room, "json+"));
     for direction in ["read", "write"] {
         let latency = &report["jobs"][0][direction]["clat_ns"];
         let mut bins = Bins { min_ns: 0, max_ns: u64::MAX, ..Bins::default() };
@@ -149,15 +139,14 @@ fn fio_jsonplus_clat2csv_reads_every_latency() {
     if !installed(READER, "fio_jsonplus_clat2csv_reads_every_latency") {
         return;
     }
-    let room = Room::new("clat2csv");
+    let room = folder("clat2csv");
     let file = fixture::outcome_file();
-    let (from, to) = (room.0.join("plus.json"), room.0.join("plus.csv"));
+    let (from, to) = (room.join("plus.json"), room.join("plus.csv"));
     std::fs::write(&from, json(&file, true)).expect("written");
     let run = Command::new(READER).args([&from, &to]).output().expect("installed");
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     for (index, outcome) in file.outcomes.iter().enumerate() {
-        let csv =
-            std::fs::read_to_string(room.0.join(format!("plus_job{index}.csv"))).expect("one file a job");
+        let csv = std::fs::read_to_string(room.join(format!("plus_job{index}.csv"))).expect("one file a job");
         for direction in [Direction::Read, Direction::Write] {
             let column = format!("{}_clat_ns_count", direction.name());
             let expected: Vec<(u64, u64)> = outcome
@@ -196,8 +185,8 @@ fn terse_has_the_fields_of_fio_in_their_places() {
         assert_eq!(lines[1][field], ((flow.latency.count as f64 / seconds) as u64).to_string());
     }
     if installed("fio", "terse_has_the_fields_of_fio_in_their_places") {
-        let room = Room::new("terse");
-        let real = real_fio(&room.0, "terse");
+        let room = folder("terse");
+        let real = real_fio(&room, "terse");
         let theirs: Vec<&str> = real.lines().next().expect("a line").trim().split(';').collect();
         let to_disk = theirs.iter().rposition(|field| field.ends_with("0.00%")).unwrap_or(0).min(120);
         for (place, (theirs, ours)) in theirs.iter().zip(&lines[1]).enumerate().take(to_disk) {

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use iostack_model::{Engine, Job, LogRequest, LogSpan, Mix, Nanos, Outcome, OutcomeFile};
+use iostack_model::{Job, LogRequest, LogSpan, Nanos};
 
 use super::super::{json, logs};
-use super::Room;
+use super::folder;
 use crate::fixture;
 
 /// fio-plot where `cargo xtask setup` puts it, or on the path.
@@ -26,8 +26,10 @@ fn write_files(room: &Path, depth: u32, threads: u32) {
         average: Nanos::millis(500),
         ..LogRequest::default()
     };
-    let job = Job { threads, logs: logs_asked, ..fixture::job("plot", Mix::READ, Engine::IO_URING, depth) };
-    let mut outcome: Outcome = fixture::outcome(job.clone(), &fixture::Ideal::READ);
+    let mut file = fixture::outcome_file();
+    file.outcomes.truncate(1);
+    let outcome = &mut file.outcomes[0];
+    outcome.job = Job { threads, queue_depth: depth, logs: logs_asked, ..outcome.job.clone() };
     let part = |all: [u64; 3]| all.map(|all| all / u64::from(threads));
     for slice in &outcome.series {
         outcome.log_spans.extend((0..threads).map(|thread| LogSpan {
@@ -40,10 +42,9 @@ fn write_files(room: &Path, depth: u32, threads: u32) {
             submit_sum_ns: [0; 3],
         }));
     }
-    for (path, text) in logs(&[job], std::slice::from_ref(&outcome)) {
+    for (path, text) in logs(std::slice::from_ref(&outcome.job), std::slice::from_ref(outcome)) {
         std::fs::write(path, text).expect("written");
     }
-    let file = OutcomeFile { outcomes: vec![outcome], ..fixture::outcome_file() };
     std::fs::write(prefix.with_extension("json"), json(&file, false)).expect("written");
 }
 
@@ -53,10 +54,10 @@ fn fio_plot_draws_from_our_reports_and_logs() {
         println!("SKIPPED fio_plot_draws_from_our_reports_and_logs: fio-plot is not installed");
         return;
     };
-    let room = Room::new("fio-plot");
+    let room = folder("fio-plot");
     for depth in [1, 4, 16, 64] {
         for threads in [1, 2, 4] {
-            write_files(&room.0, depth, threads);
+            write_files(&room, depth, threads);
         }
     }
     let drawings: [(&str, &[&str]); 4] = [
@@ -66,9 +67,9 @@ fn fio_plot_draws_from_our_reports_and_logs() {
         ("logs", &["-g", "-t", "iops", "lat", "bw", "-d", "1", "16", "-n", "1"]),
     ];
     for (name, arguments) in drawings {
-        let picture = room.0.join(format!("{name}.png"));
+        let picture = room.join(format!("{name}.png"));
         let run = Command::new(&program)
-            .current_dir(&room.0)
+            .current_dir(&*room)
             .args(["-i", ".", "-T", "Fixture", "-r", "randread", "-o"])
             .arg(&picture)
             .args(arguments)

@@ -6,7 +6,7 @@ use super::words::change;
 use crate::document::{Block, Column, Document, Section, Table};
 use crate::text::format::count;
 
-/// What `iostack lab cost --assert` tells.
+/// Document of `iostack lab cost --assert`.
 pub fn budgets(verdicts: &[BudgetVerdict]) -> Document {
     let broken = verdicts.iter().filter(|verdict| !verdict.holds).count();
     let mut all = Document::new("iostack lab cost --assert");

@@ -32,7 +32,7 @@ const TREE: (usize, u64) = (30, 20);
 pub(super) fn figure(root: &CallNode, colours: &Colours<'_>, rows: usize, caption: &str) -> String {
     let least = least(root, rows);
     let mut tree = Tree { out: String::new(), whole: root.whole().max(1), least, colours };
-    tree.call(root, &Place { depth: 0, level: 0, times: 1 });
+    tree.call(root, &CallPosition { depth: 0, level: 0, times: 1 });
     let folded = if least > 1 {
         format!(" Calls of fewer than {} instructions are summed up.", count(least))
     } else {
@@ -63,8 +63,8 @@ fn least(root: &CallNode, rows: usize) -> u64 {
     least
 }
 
-/// Where a call stands.
-struct Place {
+/// Position of a call in the drawing.
+struct CallPosition {
     depth: usize,
     level: usize,
     /// Times that its caller is called.
@@ -79,12 +79,12 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    fn call(&mut self, node: &CallNode, place: &Place) {
+    fn call(&mut self, node: &CallNode, place: &CallPosition) {
         self.under(node, place, "");
     }
 
     /// `above`: the layer of the caller.
-    fn under(&mut self, node: &CallNode, place: &Place, above: &str) {
+    fn under(&mut self, node: &CallNode, place: &CallPosition, above: &str) {
         let slot = self.colours.slot(&node.layer);
         let times = place.times * node.times;
         let (shown, small): (Vec<&CallNode>, Vec<&CallNode>) =
@@ -102,7 +102,7 @@ impl Tree<'_> {
         self.put(format_args!("</summary><div class=\"inner{deep}\">"));
         let level = place.level + usize::from(node.calls.len() > 1);
         for call in shown {
-            self.under(call, &Place { depth: place.depth + 1, level, times }, &node.layer);
+            self.under(call, &CallPosition { depth: place.depth + 1, level, times }, &node.layer);
         }
         if !small.is_empty() {
             let whole: u64 = small.iter().map(|call| call.whole() * times).sum();

@@ -6,7 +6,7 @@ use super::words::{
     boots, broken_sum, change, circumstances, clock_sum, clocks, place, price, share, subject, sum,
     time_stamp,
 };
-use super::{Room, calltree};
+use super::{CaseFrame, calltree};
 use crate::document::{Bar, Block, Cell, Column, Row, Section, Table};
 use crate::text::format::count;
 
@@ -30,8 +30,8 @@ pub(super) fn answer(cost: &IoCost) -> String {
     )
 }
 
-/// Everything about one case; the first says what was counted.
-pub(super) fn sections(cost: &IoCost, room: &Room<'_>) -> Vec<Section> {
+/// Sections on everything about one case; the first says what was counted.
+pub(super) fn sections(cost: &IoCost, room: &CaseFrame<'_>) -> Vec<Section> {
     let mut about = Section::new("about", "About", "What was counted");
     about.fact("case", circumstances(&cost.case));
     about.fact("counted", format!("{}; iostack {}", cost.how, cost.iostack));
@@ -79,8 +79,8 @@ fn bar(value: u64, most: u64, slot: usize) -> Cell {
     Cell::of_bar(Bar::whole(value as f64, most as f64, slot))
 }
 
-/// How common the next exact counts are; a single one needs no table.
-fn modes(cost: &IoCost, room: &Room<'_>) -> Section {
+/// Table of the most common exact counts; a single one needs none.
+fn modes(cost: &IoCost, room: &CaseFrame<'_>) -> Section {
     let mut section = Section::new("counts", "Exact counts", "How often exactly so many");
     if cost.modes.len() < 2 {
         return section;
@@ -122,7 +122,7 @@ fn modes(cost: &IoCost, room: &Room<'_>) -> Section {
     section
 }
 
-fn layers(cost: &IoCost, room: &Room<'_>) -> Section {
+fn layers(cost: &IoCost, room: &CaseFrame<'_>) -> Section {
     let mut section = Section::new("layers", "Layers", "Instructions by layer");
     if cost.layers.is_empty() {
         return section;
@@ -148,8 +148,8 @@ fn layers(cost: &IoCost, room: &Room<'_>) -> Section {
     section
 }
 
-/// Every call, which only a page has room for.
-fn calls(cost: &IoCost, room: &Room<'_>) -> Section {
+/// Section of every call, which only a page has room for.
+fn calls(cost: &IoCost, room: &CaseFrame<'_>) -> Section {
     let mut section = Section::new("calls", "Calls", "What it called");
     match &cost.tree {
         Some(tree) => {
@@ -171,7 +171,7 @@ fn calls(cost: &IoCost, room: &Room<'_>) -> Section {
     section
 }
 
-fn functions(cost: &IoCost, room: &Room<'_>) -> Section {
+fn functions(cost: &IoCost, room: &CaseFrame<'_>) -> Section {
     let mut section = Section::new("functions", "Functions", "Functions, without what they call");
     if cost.functions.is_empty() {
         return section;

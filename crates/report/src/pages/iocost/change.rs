@@ -23,7 +23,7 @@ pub(super) fn answer(diff: &CostDiff) -> String {
     format!("{} instructions ({}){most}.", change(before, after), change_percent(before, after))
 }
 
-/// What was varied; then the whole, and the layers and the functions that differ.
+/// Sections on what was varied, then the whole, the layers and the functions that differ.
 pub(super) fn sections(diff: &CostDiff, colours: &Colours<'_>) -> Vec<Section> {
     let mut head = Section::default();
     for one in &diff.varied {
@@ -42,7 +42,7 @@ pub(super) fn sections(diff: &CostDiff, colours: &Colours<'_>) -> Vec<Section> {
     vec![head, whole, layers(diff, colours), functions(diff, colours)]
 }
 
-/// Before, after, and what lies between.
+/// Cells: before, after, the change, and the change in percent.
 fn cells(before: u64, after: u64) -> [Cell; 4] {
     [count(before), count(after), change(before, after), change_percent(before, after)].map(Cell::from)
 }
@@ -71,7 +71,7 @@ fn figures(diff: &CostDiff) -> Table {
     table
 }
 
-/// Each layer with a bar to the left for fewer, to the right for more.
+/// Table of each layer with a bar to the left for fewer, to the right for more.
 fn layers(diff: &CostDiff, colours: &Colours<'_>) -> Section {
     let mut section = Section::new("layers", "Layers", "Which layers changed");
     if diff.layers.is_empty() {

@@ -26,7 +26,7 @@ use crate::document::{Block, Document, Section};
 use crate::html::colours::Colours;
 use words::{LIMITS, PUBLISHED, prices, subject, tell_apart};
 
-/// How much is told of each case.
+/// Extent of what is told of each case.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CostDetail {
     /// Every function and every exact count, nothing folded.
@@ -40,21 +40,21 @@ const FEW: usize = 2;
 /// Rows of all calls of a page: some 400 bytes each.
 const CALLS: usize = 3_000;
 
-/// What of each case is told, and in which colours.
-struct Room<'a> {
+/// Extent of what is told of each case, and the colours of layers.
+struct CaseFrame<'a> {
     detail: CostDetail,
     colours: &'a Colours<'a>,
     calls: usize,
     functions: usize,
 }
 
-/// What `iostack lab cost` tells of any number of cases, and of a difference where there is one.
+/// Document of `iostack lab cost`: any number of cases, and a difference where there is one.
 pub fn iocost(costs: &[IoCost], diff: Option<&CostDiff>, detail: CostDetail) -> Document {
     let of_diff = diff.map(|diff| [&diff.before, &diff.after]);
     let every: Vec<&IoCost> = costs.iter().chain(of_diff.into_iter().flatten()).collect();
     let layers = survey::layers(&every);
     let colours = Colours::of_names(layers.iter().map(String::as_str));
-    let room = Room {
+    let room = CaseFrame {
         detail,
         colours: &colours,
         calls: (CALLS / costs.len().max(1)).max(100),
@@ -107,7 +107,7 @@ pub fn iocost(costs: &[IoCost], diff: Option<&CostDiff>, detail: CostDetail) -> 
 }
 
 /// A case among others: all of it on a page, on a screen only its calls, where they are wanted.
-fn one_of(number: usize, cost: &IoCost, name: &str, room: &Room<'_>) -> Section {
+fn one_of(number: usize, cost: &IoCost, name: &str, room: &CaseFrame<'_>) -> Section {
     let mut section = Section::new(&format!("case-{number}"), name, name);
     if let Some(tree) = cost.tree.as_ref().filter(|_| room.detail.tree) {
         section.screen(Block::Heading(name.to_owned())).screen(calltree::lines(tree));

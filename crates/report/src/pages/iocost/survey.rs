@@ -29,7 +29,7 @@ pub(super) fn answer(costs: &[IoCost]) -> String {
     }
 }
 
-/// What all cases have, and each way of counting once.
+/// Facts that all cases share, and each way of counting once.
 pub(super) fn head(costs: &[IoCost]) -> Section {
     let mut head = Section::default();
     let common = tell_apart(costs).common;
@@ -132,7 +132,7 @@ fn order<'a>(costs: &[&IoCost], colours: &Colours<'a>) -> Vec<&'a str> {
     order
 }
 
-/// One bar; what has no colour of its own is its grey end.
+/// Parts of the bar of a case; what has no colour of its own is its grey end.
 fn parts(cost: &IoCost, order: &[&str], colours: &Colours<'_>) -> Vec<(usize, f64, String)> {
     let rest =
         cost.layers.iter().filter(|row| !order.contains(&row.layer.as_str())).map(|row| row.instructions);

@@ -30,7 +30,7 @@ pub(super) fn everything(iolat: &Iolat) -> Option<Layers> {
     Some(whole)
 }
 
-/// Where the clocks went, and for each test its functions and stacks; else why nobody knows.
+/// Sections on the clocks by layer, and of each test its functions and stacks; else why they are unknown.
 pub(super) fn sections(iolat: &Iolat, everything: Option<&Layers>) -> Vec<Section> {
     let mut section = Section::new("layers", "Layers", "Where the clocks went");
     if let Some(why) = &iolat.layers_missing {
@@ -126,7 +126,7 @@ fn by_test(tests: &[&IolatTest], direct: bool) -> Table {
     table
 }
 
-/// How the profile was made, and how good it is: samples, totals, what stayed unclassified, what it cost.
+/// Quality of the profile: samples, totals, what stayed unclassified, what it cost.
 fn quality(iolat: &Iolat, section: &mut Section) {
     let layers: Vec<&Layers> = iolat.tests.iter().filter_map(|test| test.layers.as_ref()).collect();
     let Some(first) = layers.first() else { return };

@@ -18,7 +18,7 @@ use crate::document::{Bar, Block, Cell, Column, Document, Doubts, Marks, Row, Se
 use crate::html::numbers::Quantity;
 use crate::text::format::{brief, change, count, percent, plus_minus, time};
 
-/// What `iostack iolat` tells, also of a run that was cut short.
+/// Document of `iostack iolat`, also of a run that was cut short.
 pub fn iolat(iolat: &Iolat) -> Document {
     let mut all = Document::new(format!("iostack iolat {}", iolat.target));
     all.beside = vec![iolat.elapsed.to_string(), format!("seed {}", iolat.seed)];
@@ -58,7 +58,7 @@ pub fn iolat(iolat: &Iolat) -> Document {
     all
 }
 
-/// What was found, in a sentence or two.
+/// Answer in a sentence or two.
 fn answer(iolat: &Iolat) -> String {
     let Some(first) = iolat.tests.first() else { return "No test was made.".to_owned() };
     let mut text = format!("{}: {} IOPS", plain(&first.name), Quantity::Count.say(first.iops.mean));
@@ -214,7 +214,7 @@ fn method(iolat: &Iolat) -> Section {
     section
 }
 
-/// How the figures come about.
+/// Explanation of how the figures come about.
 const METHOD: &str = "Random requests of 4,096 and 131,072 bytes through psync, one thread, each waits for the one before it: \
     nothing is batched or merged. Each round makes every test once, so that what drifts shows in the intervals rather than in \
     one test. Clocks are the time-stamp counter's. CPU time is bracketed where it may be, and samples only split it by layer. \

@@ -8,8 +8,6 @@
 
 mod part_letters;
 mod parts;
-#[cfg(test)]
-mod tests;
 mod way;
 mod way_letters;
 
@@ -23,7 +21,7 @@ use crate::inside::reasons;
 use crate::text::format::{count, percent, rate, significant, time};
 use crate::what_if::limiting;
 
-/// What `iostack sim show` tells: of a platform the way of an I/O and what is full, of a drive its parts.
+/// Document of `iostack sim show`: of a platform the way of an I/O and what is full, of a drive its parts.
 pub fn show(picture: &DevicePicture) -> Document {
     let card = &picture.card;
     let mut all = head(card);
@@ -103,7 +101,7 @@ fn drawing(picture: &DevicePicture) -> Section {
     section
 }
 
-/// What a job showed in it.
+/// Facts that a job showed about the limit.
 fn full(picture: &DevicePicture, outcome: &Outcome, inside: &Inside) -> Section {
     let mut section = Section::new("full", "Full", "What is full");
     section.page(Block::Tiles(tiles(outcome, inside)));
@@ -229,4 +227,34 @@ fn sources(card: &DeviceCard) -> Option<Section> {
         section.fact(short, title);
     }
     (!all.is_empty()).then_some(section)
+}
+
+/// Width of a drawing of a page.
+const WIDTH: f64 = 1130.0;
+
+/// Number of boxes side by side for so many parts.
+fn columns(count: u64, most: usize) -> usize {
+    usize::try_from(count).unwrap_or(most).clamp(1, most)
+}
+
+/// Middle of a column of a drawing of a page.
+fn middle(column: usize, columns: usize) -> f64 {
+    WIDTH * (column as f64 + 0.5) / columns as f64
+}
+
+/// Lines of at most `width` letters; `next` begins all but the first.
+fn wrapped(text: &str, width: usize, next: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("it begins with one");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if last.chars().count() + 1 + word.chars().count() <= width {
+            *last += " ";
+            *last += word;
+        } else {
+            lines.push(format!("{next}{word}"));
+        }
+    }
+    lines
 }

@@ -2,6 +2,7 @@
 
 use iostack_model::answers::DeviceLevel;
 
+use super::columns;
 use crate::text::WIDTH;
 use crate::text::format::{cut, paragraph};
 
@@ -9,7 +10,7 @@ use crate::text::format::{cut, paragraph};
 const COLUMNS: usize = 8;
 /// Width of a column.
 const STEP: usize = 9;
-/// Before the middle of the first.
+/// Blanks before the middle of the first box.
 const MARGIN: usize = STEP / 2 - 1;
 
 /// The parts below each other, those that are alike side by side.
@@ -19,7 +20,7 @@ pub(super) fn drawing(levels: &[DeviceLevel]) -> String {
     for level in levels {
         // What hangs on each of several stands below it.
         let hangs = above > 1 && level.count >= above;
-        let columns = columns(if hangs { above } else { level.count });
+        let columns = columns(if hangs { above } else { level.count }, COLUMNS);
         if !joined && !level.is_way {
             out += &repeated("|", columns);
         }
@@ -33,10 +34,6 @@ pub(super) fn drawing(levels: &[DeviceLevel]) -> String {
         above = level.count;
     }
     out
-}
-
-fn columns(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(COLUMNS).clamp(1, COLUMNS)
 }
 
 /// The same text in the middle of each of the columns.

@@ -2,9 +2,9 @@
 
 use iostack_model::answers::{DeviceCard, DeviceLevel};
 
+use super::{WIDTH, columns, middle};
 use crate::html::escape;
 
-const WIDTH: f64 = 1130.0;
 /// Most parts of a kind that are drawn side by side.
 const COLUMNS: usize = 16;
 const LINE: f64 = 19.0;
@@ -21,8 +21,7 @@ pub(super) fn figure(card: &DeviceCard) -> String {
     for level in &card.levels {
         // What hangs on each of several stands below it.
         let hangs = count > 1 && level.count >= count;
-        let columns =
-            if hangs { above } else { usize::try_from(level.count).unwrap_or(COLUMNS).clamp(1, COLUMNS) };
+        let columns = if hangs { above } else { columns(level.count, COLUMNS) };
         drawn += &lines(columns.max(above), top, GAP / 2.0);
         top += GAP / 2.0;
         drawn +=
@@ -34,11 +33,6 @@ pub(super) fn figure(card: &DeviceCard) -> String {
          from the host down\">{drawn}</svg>",
         escape::text(&card.title)
     )
-}
-
-/// The middle of one of several columns.
-fn middle(column: usize, columns: usize) -> f64 {
-    WIDTH * (column as f64 + 0.5) / columns as f64
 }
 
 fn lines(columns: usize, top: f64, length: f64) -> String {

@@ -5,20 +5,20 @@
 use iostack_model::answers::{DeviceLevel, DevicePicture, LevelName};
 use iostack_model::{Outcome, ResourceUse};
 
+use super::{WIDTH, columns, middle, wrapped};
 use crate::html::escape;
 use crate::pages::job_words::asked;
 use crate::platform::{Parts, parts};
 use crate::text::format::percent;
 use crate::what_if::{limiting, plural};
 
-const WIDTH: f64 = 1130.0;
 /// Most boxes side by side.
 const COLUMNS: usize = 16;
 const LINE: f64 = 18.0;
 const GAP: f64 = 26.0;
 /// Height of a box that fills.
 const BOX: f64 = 54.0;
-/// Where a bar of a part begins, and how long a full one is.
+/// Left end of the bar of a part, and the length of a full one.
 const LEFT: f64 = 250.0;
 const FULL: f64 = 640.0;
 
@@ -49,7 +49,7 @@ pub(super) fn figure(picture: &DevicePicture) -> String {
     let mut drawn = application(outcome, &mut top);
     let mut above = 1;
     for level in &picture.card.levels {
-        let columns = columns(level.count);
+        let columns = columns(level.count, COLUMNS);
         drawn += &lines(above.max(1), columns, top);
         top += GAP;
         drawn += &part(level, uses(level, &cut), limit, columns, &mut top);
@@ -72,10 +72,6 @@ fn uses<'a, 'b>(level: &DeviceLevel, cut: &'b Parts<'a>) -> &'b [&'a ResourceUse
     }
 }
 
-fn columns(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(COLUMNS).clamp(1, COLUMNS)
-}
-
 fn application(outcome: Option<&Outcome>, top: &mut f64) -> String {
     let told = outcome
         .map_or_else(|| "application".to_owned(), |outcome| format!("application: {}", asked(outcome)));
@@ -89,11 +85,7 @@ fn application(outcome: Option<&Outcome>, top: &mut f64) -> String {
     out
 }
 
-fn middle(column: usize, columns: usize) -> f64 {
-    WIDTH * (column as f64 + 0.5) / columns as f64
-}
-
-/// From every box above to its boxes below.
+/// Lines from every box above to its boxes below.
 fn lines(above: usize, below: usize, top: f64) -> String {
     let most = above.max(below);
     (0..most)
@@ -140,7 +132,7 @@ fn part(
     } else {
         format!("{} {}", level.count, plural(level.name.name()))
     };
-    for line in wrapped(&format!("{name}: {}", level.facts.join(" · "))) {
+    for line in wrapped(&format!("{name}: {}", level.facts.join(" · ")), 166, "") {
         out += &text(4.0, *top, "start", &line);
         *top += LINE;
     }
@@ -166,21 +158,4 @@ fn bar(used: &ResourceUse, limits: bool, top: &mut f64) -> String {
         + &text(LEFT + FULL + 8.0, *top, "start", &format!("{} %{more}", percent(used.busy)));
     *top += LINE;
     out
-}
-
-/// Lines that fit the drawing.
-fn wrapped(words: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in words.split_whitespace() {
-        let last = lines.last_mut().expect("it begins with one");
-        if last.chars().count() + word.chars().count() > 165 {
-            lines.push(word.to_owned());
-        } else {
-            if !last.is_empty() {
-                last.push(' ');
-            }
-            last.push_str(word);
-        }
-    }
-    lines
 }

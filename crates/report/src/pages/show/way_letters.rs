@@ -3,6 +3,7 @@
 use iostack_model::answers::{DeviceLevel, DevicePicture, LevelName};
 use iostack_model::{Outcome, ResourceUse};
 
+use super::{columns, wrapped};
 use crate::pages::job_words::asked;
 use crate::platform::{Parts, parts};
 use crate::text::WIDTH;
@@ -27,8 +28,9 @@ pub(super) fn path(picture: &DevicePicture) -> String {
     let mut out = application(outcome);
     let mut above = 1;
     for level in &picture.card.levels {
-        let columns = usize::try_from(level.count).unwrap_or(COLUMNS).clamp(1, COLUMNS);
-        out += &marks(if level.count >= above { columns.min(above_columns(above)) } else { columns });
+        let columns = columns(level.count, COLUMNS);
+        out +=
+            &marks(if level.count >= above { columns.min(super::columns(above, COLUMNS)) } else { columns });
         out += &match level.name {
             LevelName::Core => host_box(level, &cut, limit),
             LevelName::Adapter => row(level, &cut.adapter, limit, columns),
@@ -37,10 +39,6 @@ pub(super) fn path(picture: &DevicePicture) -> String {
         above = level.count;
     }
     out
-}
-
-fn above_columns(above: u64) -> usize {
-    usize::try_from(above).unwrap_or(COLUMNS).clamp(1, COLUMNS)
 }
 
 fn marks(columns: usize) -> String {
@@ -74,7 +72,7 @@ fn boxed(text: &str) -> String {
 fn host_box(level: &DeviceLevel, cut: &Parts<'_>, limit: Option<&str>) -> String {
     let mut out = edge();
     let title = if level.count == 1 { "1 core".to_owned() } else { format!("{} cores", level.count) };
-    for line in wrapped(&format!("{title}: {}", level.facts.join(", ")), INSIDE) {
+    for line in wrapped(&format!("{title}: {}", level.facts.join(", ")), INSIDE, "  ") {
         out += &boxed(&line);
     }
     for used in &cut.host {
@@ -120,21 +118,4 @@ fn row(level: &DeviceLevel, uses: &[&ResourceUse], limit: Option<&str>, columns:
         out += &format!("{}\n", cut(&format!("  {}", usage(used, limit)), WIDTH));
     }
     out
-}
-
-/// Lines of at most `width`.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("it begins with one");
-        if last.is_empty() {
-            last.push_str(word);
-        } else if last.chars().count() + 1 + word.chars().count() <= width {
-            last.push(' ');
-            last.push_str(word);
-        } else {
-            lines.push(format!("  {word}"));
-        }
-    }
-    lines
 }
