@@ -4,11 +4,6 @@ use std::process::{Command, Stdio};
 
 use crate::fixture;
 
-/// What the page's own script must find done: how much was drawn before it ran.
-const BEFORE: &str = "<script>window.drawnWithoutScript = Object.fromEntries([...document.querySelectorAll('[data-plot]')].map(figure => \
-     [figure.dataset.plot, { series: figure.querySelectorAll('.canvas g.series').length, \
-     markers: figure.querySelectorAll('.canvas .marker').length }]));</script>\n";
-
 fn browser() -> Option<&'static str> {
     let works = |name: &&&str| {
         let probe = Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -35,7 +30,7 @@ fn shown(test: &str, page: &str) -> Option<String> {
             "--no-first-run",
             "--disable-background-networking",
         ])
-        .args(["--disable-component-update", "--disable-sync", "--window-size=1200,900", "--dump-dom"])
+        .args(["--disable-component-update", "--disable-sync", "--window-size=1280,800", "--dump-dom"])
         .arg(format!("--user-data-dir={}", room.join("profile").display()))
         .arg(format!("file://{}", file.display()))
         .stdin(Stdio::null())
@@ -63,7 +58,7 @@ fn used(test: &str, page: &str, checks: &str) -> Option<String> {
     let rest = rest.split_once("/>").expect("the policy ends").1;
     let (body, end) = rest.rsplit_once("<script>").expect("it has a script");
     let end = end.replace("</body>", &format!("<script>{checks}</script>\n</body>"));
-    let dom = shown(test, &format!("{head}{body}{BEFORE}<script>{end}"))?;
+    let dom = shown(test, &format!("{head}{body}<script>{end}"))?;
     let title = dom.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next());
     Some(title.unwrap_or_default().to_owned())
 }

@@ -1,4 +1,4 @@
-//! How does a plot stand on a page: drawn, and as numbers for `plot.js`?
+//! A plot on a page: drawn, and as numbers for `plot.js`.
 
 use super::plot::{Axis, Plot, Series, Spot};
 use super::{escape, svg};
@@ -18,68 +18,44 @@ impl Plot {
         )
     }
 
-    /// The same for `plot.js`: `[x, y, low, high, count, label, doubtful]` per point, trailing defaults left out.
+    /// Names and values for `plot.js`, and `frame`: the right end of the axis, and the ends of both.
     pub(crate) fn json(&self) -> String {
-        let series: Vec<String> = self.series.iter().map(series_json).collect();
-        let marks: Vec<String> = self
-            .marks
-            .iter()
-            .map(|mark| {
-                let slot = mark.slot.map_or("null".to_owned(), |slot| slot.to_string());
-                format!(
-                    "[{},{},{slot},{}]",
-                    escape::precise(mark.x),
-                    escape::json(&mark.label),
-                    mark.leftward
-                )
-            })
-            .collect();
+        let axis = |axis: &Axis| {
+            let (label, quantity) = (escape::json(&axis.label), axis.quantity.name());
+            format!("{{\"label\":{label},\"quantity\":\"{quantity}\",\"scale\":\"{}\"}}", axis.scale.name())
+        };
+        let series = |series: &Series| {
+            let spots = listed(series.spots.iter().map(spot_json));
+            let (name, look) = (escape::json(&series.name), series.look.name());
+            format!("{{\"name\":{name},\"look\":\"{look}\",\"spots\":{spots}}}")
+        };
         format!(
-            "{{\"heading\":{},\"x\":{},\"y\":{},\"label_spots\":{},\"series\":[{}],\"marks\":[{}]}}",
-            escape::json(&self.heading),
-            axis_json(&self.x),
-            axis_json(&self.y),
+            "{{\"x\":{},\"y\":{},\"label_spots\":{},\"frame\":{},\"series\":{}}}",
+            axis(&self.x),
+            axis(&self.y),
             self.label_spots,
-            series.join(","),
-            marks.join(",")
+            listed(svg::frame(self).map(escape::precise)),
+            listed(self.series.iter().map(series))
         )
     }
 }
 
-fn axis_json(axis: &Axis) -> String {
-    format!(
-        "{{\"label\":{},\"quantity\":\"{}\",\"scale\":\"{}\"}}",
-        escape::json(&axis.label),
-        axis.quantity.name(),
-        axis.scale.name()
-    )
+fn listed(each: impl IntoIterator<Item = String>) -> String {
+    format!("[{}]", each.into_iter().collect::<Vec<_>>().join(","))
 }
 
-fn series_json(series: &Series) -> String {
-    let spots: Vec<String> = series.spots.iter().map(spot_json).collect();
-    format!(
-        "{{\"name\":{},\"slot\":{},\"look\":\"{}\",\"spots\":[{}]}}",
-        escape::json(&series.name),
-        series.slot,
-        series.look.name(),
-        spots.join(",")
-    )
-}
-
+/// `[x, y, low, high, count, label, doubtful]`, defaults at the end left out.
 fn spot_json(spot: &Spot) -> String {
-    let mut fields = vec![escape::precise(spot.x), escape::number(spot.y)];
-    let interval = spot.has_interval();
-    if interval || spot.count > 0 || !spot.label.is_empty() || spot.doubtful {
-        let end = |value: f64| if interval { escape::number(value) } else { "null".to_owned() };
-        fields.extend([end(spot.low), end(spot.high), spot.count.to_string()]);
+    const DEFAULTS: [&str; 7] = ["", "", "null", "null", "0", "\"\"", "0"];
+    let [low, high] = if spot.has_interval() { [spot.low, spot.high] } else { [f64::NAN; 2] };
+    let [y, low, high] = [spot.y, low, high].map(escape::number);
+    let (count, label, doubtful) =
+        (spot.count.to_string(), escape::json(&spot.label), u8::from(spot.doubtful));
+    let mut fields = vec![escape::precise(spot.x), y, low, high, count, label, doubtful.to_string()];
+    while fields.last().is_some_and(|last| last == DEFAULTS[fields.len() - 1]) {
+        fields.pop();
     }
-    if !spot.label.is_empty() || spot.doubtful {
-        fields.push(escape::json(&spot.label));
-    }
-    if spot.doubtful {
-        fields.push("1".to_owned());
-    }
-    format!("[{}]", fields.join(","))
+    listed(fields)
 }
 
 fn legend_key(index: usize, series: &Series) -> String {
