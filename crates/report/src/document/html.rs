@@ -31,12 +31,18 @@ pub(super) fn page(document: &Document) -> String {
     for one in &document.sections {
         let body = page.section(one);
         if !body.is_empty() {
-            sections.push(page::Section::new(&one.id, &one.short, &one.title, body));
+            sections.push(page::Section {
+                fold: one.fold.clone(),
+                ..page::Section::new(&one.id, &one.short, &one.title, body)
+            });
         }
     }
     if !document.unjudged {
         let list = page.list();
-        sections.push(page::Section::new("doubts", "Doubts", "Why to doubt it, and what to do", list));
+        let mut doubts = page::Section::new("doubts", "Doubts", "Why to doubt it, and what to do", list);
+        let folds = document.sections.iter().any(|one| one.fold.is_some());
+        doubts.fold = folds.then(|| "each kind of doubt, where it was seen, what it changes".to_owned());
+        sections.push(doubts);
     }
     let header = page.header();
     file(&document.title, &header, &sections, [&page.plots, &page.heat], &document.raw)

@@ -23,13 +23,15 @@ pub(crate) struct Section {
     pub(crate) short: String,
     /// Heading; plain text, empty for none.
     pub(crate) title: String,
+    /// What is in it, where it is folded; plain text.
+    pub(crate) fold: Option<String>,
     /// HTML.
     pub(crate) body: String,
 }
 
 impl Section {
     pub(crate) fn new(id: &str, short: &str, title: &str, body: String) -> Section {
-        Section { id: id.to_owned(), short: short.to_owned(), title: title.to_owned(), body }
+        Section { id: id.to_owned(), short: short.to_owned(), title: title.to_owned(), fold: None, body }
     }
 }
 
@@ -72,5 +74,13 @@ fn section_html(section: &Section) -> String {
     } else {
         format!("<h2>{}</h2>", escape::text(&section.title))
     };
-    format!("<section id=\"{}\">{title}{}</section>\n", section.id, section.body)
+    let body = match &section.fold {
+        Some(inside) => format!(
+            "<details class=\"fold\"><summary>{title}<small>{}</small></summary>{}</details>",
+            escape::text(inside),
+            section.body
+        ),
+        None => title + &section.body,
+    };
+    format!("<section id=\"{}\">{body}</section>\n", section.id)
 }

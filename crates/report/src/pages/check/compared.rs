@@ -3,9 +3,9 @@
 //! Steps whose points are alternatives become tables of bars: throughput beside CPU cost. Start reading at [`bars`].
 
 use iostack_model::Outcome;
-use iostack_model::answers::{Point, StepKind};
+use iostack_model::answers::{Point, Step, StepKind};
 
-use super::drawn::{Drawn, Figures, all};
+use super::drawings::{Figures, outcomes};
 use super::point_name;
 use crate::document::{Bar, Cell, Column, Doubts, Row, Table};
 use crate::html::figures::{bandwidth, iops, quantile};
@@ -33,7 +33,7 @@ impl Figure {
     const fn head(self) -> &'static str {
         match self {
             Figure::Rate(head) => head,
-            Figure::Bandwidth => "bandwidth",
+            Figure::Bandwidth => "bandwidth, MB/s",
             Figure::Cpu => "CPU time per I/O",
             Figure::Median => "p50 latency",
             Figure::Tail => "p99 latency",
@@ -57,21 +57,21 @@ enum Grouping {
 }
 
 /// Engines: what they reach and what they cost.
-pub(super) fn engines(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
+pub(super) fn engines(step: &Step, doubts: &mut Doubts) -> Figures {
     let details: Details = (&["clocks / I/O", "syscalls / I/O", "switches / I/O", "busiest thread"], costs);
-    bars(drawn, "engine", &[RATE, Figure::Cpu], details, Grouping::Label, doubts)
+    bars(step, "engine", &[RATE, Figure::Cpu], details, Grouping::Label, doubts)
 }
 
 /// Paths: the same, and the cost of a byte.
-pub(super) fn paths(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
+pub(super) fn paths(step: &Step, doubts: &mut Doubts) -> Figures {
     let details: Details = (&["CPU / KiB", "p50", "p99", "syscalls / I/O"], byte_costs);
-    bars(drawn, "path", &[Figure::Bandwidth, Figure::Cpu], details, Grouping::Label, doubts)
+    bars(step, "path", &[Figure::Bandwidth, Figure::Cpu], details, Grouping::Label, doubts)
 }
 
 /// Schedulers: rate and tail.
-pub(super) fn schedulers(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
+pub(super) fn schedulers(step: &Step, doubts: &mut Doubts) -> Figures {
     bars(
-        drawn,
+        step,
         "scheduler",
         &[RATE, Figure::Tail],
         (&["CPU / I/O", "p50"], short_costs),
@@ -81,28 +81,28 @@ pub(super) fn schedulers(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
 }
 
 /// The cells of the summary, as they were measured.
-pub(super) fn cells(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
-    bars(drawn, "cell", &[Figure::Bandwidth, RATE], (&["p50", "p99"], tails), Grouping::Label, doubts)
+pub(super) fn cells(step: &Step, doubts: &mut Doubts) -> Figures {
+    bars(step, "cell", &[Figure::Bandwidth, RATE], (&["p50", "p99"], tails), Grouping::Label, doubts)
 }
 
 /// Calls that make data durable.
-pub(super) fn sync(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
+pub(super) fn sync(step: &Step, doubts: &mut Doubts) -> Figures {
     let figures = [Figure::Rate("durable writes per second"), Figure::Median, Figure::Tail];
-    bars(drawn, "call", &figures, (&[], |_| Vec::new()), Grouping::Label, doubts)
+    bars(step, "call", &figures, (&[], |_| Vec::new()), Grouping::Label, doubts)
 }
 
 type Details = (&'static [&'static str], fn(&Outcome) -> Vec<String>);
 
 fn bars(
-    drawn: &Drawn<'_>,
+    step: &Step,
     of: &str,
     figures: &[Figure],
     details: Details,
     grouping: Grouping,
     doubts: &mut Doubts,
 ) -> Figures {
-    let points = &drawn.step.points;
-    let by_engine = drawn.step.id == StepKind::Engines;
+    let points = &step.points;
+    let by_engine = step.id == StepKind::Engines;
     let hues = distinct(points, |point| hue(point, by_engine));
     let colours = slots(&hues);
     let series = distinct(points, |point| point.series.name()).len();
@@ -128,13 +128,13 @@ fn bars(
             let marks = doubts.refer(&point.outcome.caveats);
             let mut row = vec![Cell::from(row_name(point, grouping, grouped, series)).marked(marks)];
             for figure in figures {
-                row.extend(drawn_and_told(*figure, drawn, point, &of_group, colour));
+                row.extend(drawn_and_told(*figure, step, point, &of_group, colour));
             }
             row.extend(details.1(&point.outcome).into_iter().map(Cell::from));
             table.row(row);
         }
     }
-    let caption = captioned(crate::html::plot::Plot::default(), &all(drawn), INTERVAL, doubts);
+    let caption = captioned(crate::html::plot::Plot::default(), &outcomes(step), INTERVAL, doubts);
     table.page_caption = caption.counted;
     Figures { table: Some(table), plots: Vec::new() }
 }
@@ -165,14 +165,8 @@ fn row_name(point: &Point, grouping: Grouping, grouped: bool, series: usize) -> 
 }
 
 /// A bar, as long as its share of the longest of its group, and its number.
-fn drawn_and_told(
-    figure: Figure,
-    drawn: &Drawn<'_>,
-    point: &Point,
-    group: &[&Point],
-    colour: usize,
-) -> [Cell; 2] {
-    let value = |point: &Point| value(figure, drawn, &point.outcome);
+fn drawn_and_told(figure: Figure, step: &Step, point: &Point, group: &[&Point], colour: usize) -> [Cell; 2] {
+    let value = |point: &Point| value(figure, step, &point.outcome);
     let most =
         group.iter().map(|point| value(point).mean).filter(|mean| mean.is_finite()).fold(0.0, f64::max);
     let own = value(point);
@@ -181,11 +175,15 @@ fn drawn_and_told(
     } else {
         Bar::whole(own.mean, most, colour)
     };
-    [Cell::of_bar(bar), Cell::interval(figure.quantity(), own)]
+    let mut told = Cell::interval(figure.quantity(), own);
+    if let Some(bare) = told.text.strip_suffix(" MB/s") {
+        told.text = bare.to_owned();
+    }
+    [Cell::of_bar(bar), told]
 }
 
-fn value(figure: Figure, drawn: &Drawn<'_>, outcome: &Outcome) -> iostack_model::Interval {
-    let of_the_call = drawn.step.id == StepKind::Sync && outcome.sync.count > 0;
+fn value(figure: Figure, step: &Step, outcome: &Outcome) -> iostack_model::Interval {
+    let of_the_call = step.id == StepKind::Sync && outcome.sync.count > 0;
     let latency = || if of_the_call { outcome.sync.clone() } else { outcome.latency() };
     match figure {
         Figure::Rate(_) => iops(outcome),
