@@ -52,7 +52,7 @@ fn the_policy_of_a_page_lets_its_own_script_run() {
     assert!(dom.contains("href=\"blob:"), "the data cannot be kept");
 }
 
-/// What came of these checks on a page, whose policy knows its own script only; nothing where there is no browser.
+/// Title of a page after these checks ran in it, without its policy; nothing where there is no browser.
 fn used(test: &str, page: &str, checks: &str) -> Option<String> {
     let (head, rest) = page.split_once("<meta http-equiv=").expect("it has a policy");
     let rest = rest.split_once("/>").expect("the policy ends").1;

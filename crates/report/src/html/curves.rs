@@ -1,5 +1,7 @@
 //! A plot on a page: drawn, and as numbers for `plot.js`.
 
+use serde_json::{Value, json};
+
 use super::plot::{Axis, Plot, Series, Spot};
 use super::{escape, svg};
 
@@ -19,43 +21,28 @@ impl Plot {
     }
 
     /// Names and values for `plot.js`, and `frame`: the right end of the axis, and the ends of both.
-    pub(crate) fn json(&self) -> String {
-        let axis = |axis: &Axis| {
-            let (label, quantity) = (escape::json(&axis.label), axis.quantity.name());
-            format!("{{\"label\":{label},\"quantity\":\"{quantity}\",\"scale\":\"{}\"}}", axis.scale.name())
-        };
+    pub(crate) fn json(&self) -> Value {
+        let axis = |axis: &Axis| json!({"label": axis.label, "quantity": axis.quantity, "scale": axis.scale});
         let series = |series: &Series| {
-            let spots = listed(series.spots.iter().map(spot_json));
-            let (name, look) = (escape::json(&series.name), series.look.name());
-            format!("{{\"name\":{name},\"look\":\"{look}\",\"spots\":{spots}}}")
+            let spots: Value = series.spots.iter().map(spot_json).collect();
+            json!({"name": series.name, "look": series.look.name(), "spots": spots})
         };
-        format!(
-            "{{\"x\":{},\"y\":{},\"label_spots\":{},\"frame\":{},\"series\":{}}}",
-            axis(&self.x),
-            axis(&self.y),
-            self.label_spots,
-            listed(svg::frame(self).map(escape::precise)),
-            listed(self.series.iter().map(series))
-        )
+        let (series, frame): (Value, _) =
+            (self.series.iter().map(series).collect(), svg::frame(self).map(escape::precise));
+        let (x, y, label_spots) = (axis(&self.x), axis(&self.y), self.label_spots);
+        json!({"x": x, "y": y, "label_spots": label_spots, "frame": frame, "series": series})
     }
-}
-
-fn listed(each: impl IntoIterator<Item = String>) -> String {
-    format!("[{}]", each.into_iter().collect::<Vec<_>>().join(","))
 }
 
 /// `[x, y, low, high, count, label, doubtful]`, defaults at the end left out.
-fn spot_json(spot: &Spot) -> String {
-    const DEFAULTS: [&str; 7] = ["", "", "null", "null", "0", "\"\"", "0"];
+fn spot_json(spot: &Spot) -> Value {
     let [low, high] = if spot.has_interval() { [spot.low, spot.high] } else { [f64::NAN; 2] };
     let [y, low, high] = [spot.y, low, high].map(escape::number);
-    let (count, label, doubtful) =
-        (spot.count.to_string(), escape::json(&spot.label), u8::from(spot.doubtful));
-    let mut fields = vec![escape::precise(spot.x), y, low, high, count, label, doubtful.to_string()];
-    while fields.last().is_some_and(|last| last == DEFAULTS[fields.len() - 1]) {
-        fields.pop();
-    }
-    listed(fields)
+    let ends = [low, high, spot.count.into(), spot.label.as_str().into(), u8::from(spot.doubtful).into()];
+    let mut fields = vec![escape::precise(spot.x), y];
+    let given = ends.iter().rposition(|end| !end.is_null() && *end != 0 && *end != "");
+    fields.extend(ends.into_iter().take(given.map_or(0, |last| last + 1)));
+    fields.into()
 }
 
 fn legend_key(index: usize, series: &Series) -> String {
@@ -80,10 +67,10 @@ mod tests {
 
     #[test]
     fn a_spot_says_no_more_than_it_knows() {
-        assert_eq!(spot_json(&Spot::at(1.0, f64::NAN)), "[1,null]");
+        assert_eq!(spot_json(&Spot::at(1.0, f64::NAN)), json!([1, null]));
         let spot = Spot { low: 1.5, high: 2.5, count: 97, ..Spot::at(1.0, 2.0) };
-        assert_eq!(spot_json(&spot), "[1,2,1.5,2.5,97]");
+        assert_eq!(spot_json(&spot), json!([1, 2, 1.5, 2.5, 97]));
         let doubtful = Spot { doubtful: true, ..spot };
-        assert_eq!(spot_json(&doubtful), "[1,2,1.5,2.5,97,\"\",1]");
+        assert_eq!(spot_json(&doubtful), json!([1, 2, 1.5, 2.5, 97, "", 1]));
     }
 }

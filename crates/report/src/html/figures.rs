@@ -11,9 +11,9 @@ use super::numbers::Quantity;
 use super::plot::{Axis, Look, Plot, Series, Spot, slots};
 use super::scale::Scale;
 
-/// What the bands mean where rates are shown.
+/// Meaning of the bands around rates.
 pub(crate) const RATE_BAND: &str = "band: 95 % interval of the mean";
-/// What the bands mean where percentiles are shown.
+/// Meaning of the bands around percentiles.
 pub(crate) const RANK_BAND: &str = "band: 95 % interval from order statistics";
 
 /// The points of one curve.

@@ -5,7 +5,6 @@
 //! Every rectangle says what it is without a script; `flame.js` adds zoom. Start reading at [`figure`].
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use iostack_model::{Layers, StackRow};
 
@@ -138,8 +137,7 @@ impl Drawing<'_> {
         } else {
             format!("<text x=\"4\" y=\"13\">{}</text>", escape::text(name))
         };
-        write!(
-            self.out,
+        self.out += &format!(
             "<svg class=\"s{}\" x=\"{:.3}%\" y=\"{}\" width=\"{:.3}%\" height=\"{ROW}\"><title>{}{of}: {} %, {} samples\
              </title><rect width=\"100%\" height=\"{}\"/>{label}</svg>",
             self.colours.slot(layer),
@@ -150,8 +148,7 @@ impl Drawing<'_> {
             percent(width),
             grouped(samples),
             ROW - 1,
-        )
-        .expect("a string takes everything");
+        );
     }
 }
 
@@ -171,7 +168,7 @@ mod tests {
         let root = tree(stacks);
         let least = least(&root);
         let colours = crate::fixture::layers();
-        let colours = Colours::of(&colours);
+        let colours = Colours::of_profile(&colours);
         let mut drawing =
             Drawing { out: String::new(), least, whole: root.samples as f64, colours: &colours };
         drawing.calls(&root, 0.0, 0);

@@ -91,7 +91,7 @@ pub(crate) fn gauges(outcome: &Outcome) -> Vec<Plot> {
         .collect()
 }
 
-/// Where the rate fell and something had run out, else where the series alone shows a change.
+/// Marks where the rate fell and something had run out, else where the series alone shows a change.
 fn marks(outcome: &Outcome) -> Vec<Mark> {
     let falls = outcome.inside.as_ref().map_or_else(Vec::new, |inside| falls(outcome, inside));
     if falls.is_empty() {
