@@ -7,6 +7,7 @@ use iostack_model::answers::{Point, Step, StepKind};
 
 use super::drawings::{Figures, outcomes};
 use super::point_name;
+use super::summary::distinct;
 use crate::document::{Bar, Cell, Column, Doubts, Row, Table};
 use crate::html::figures::{bandwidth, iops, quantile};
 use crate::html::numbers::Quantity;
@@ -14,9 +15,9 @@ use crate::html::plot::slots;
 use crate::pages::numbers::{captioned, per_io};
 use crate::text::format::{percent, rate};
 
-/// What a bar stands for.
+/// Measure that a bar stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Figure {
+enum BarFigure {
     Rate(&'static str),
     Bandwidth,
     Cpu,
@@ -24,32 +25,32 @@ enum Figure {
     Tail,
 }
 
-const RATE: Figure = Figure::Rate("IOPS");
+const RATE: BarFigure = BarFigure::Rate("IOPS");
 const INTERVAL: &str = "\u{b1}: 95 % interval of the mean; of percentiles from order statistics";
 /// Parts of the CPU time, each with its colour.
 const CPU_PARTS: [(usize, &str); 3] = [(0, "user"), (4, "system"), (5, "kernel workers")];
 
-impl Figure {
+impl BarFigure {
     const fn head(self) -> &'static str {
         match self {
-            Figure::Rate(head) => head,
-            Figure::Bandwidth => "bandwidth, MB/s",
-            Figure::Cpu => "CPU time per I/O",
-            Figure::Median => "p50 latency",
-            Figure::Tail => "p99 latency",
+            BarFigure::Rate(head) => head,
+            BarFigure::Bandwidth => "bandwidth, MB/s",
+            BarFigure::Cpu => "CPU time per I/O",
+            BarFigure::Median => "p50 latency",
+            BarFigure::Tail => "p99 latency",
         }
     }
 
     const fn quantity(self) -> Quantity {
         match self {
-            Figure::Rate(_) => Quantity::Count,
-            Figure::Bandwidth => Quantity::Bandwidth,
-            Figure::Cpu | Figure::Median | Figure::Tail => Quantity::Nanos,
+            BarFigure::Rate(_) => Quantity::Count,
+            BarFigure::Bandwidth => Quantity::Bandwidth,
+            BarFigure::Cpu | BarFigure::Median | BarFigure::Tail => Quantity::Nanos,
         }
     }
 }
 
-/// By what the rows are grouped, and what a row is then called.
+/// Key of the groups of rows; a row is called by the other.
 #[derive(Clone, Copy)]
 enum Grouping {
     Label,
@@ -59,13 +60,13 @@ enum Grouping {
 /// Engines: what they reach and what they cost.
 pub(super) fn engines(step: &Step, doubts: &mut Doubts) -> Figures {
     let details: Details = (&["clocks / I/O", "syscalls / I/O", "switches / I/O", "busiest thread"], costs);
-    bars(step, "engine", &[RATE, Figure::Cpu], details, Grouping::Label, doubts)
+    bars(step, "engine", &[RATE, BarFigure::Cpu], details, Grouping::Label, doubts)
 }
 
 /// Paths: the same, and the cost of a byte.
 pub(super) fn paths(step: &Step, doubts: &mut Doubts) -> Figures {
     let details: Details = (&["CPU / KiB", "p50", "p99", "syscalls / I/O"], byte_costs);
-    bars(step, "path", &[Figure::Bandwidth, Figure::Cpu], details, Grouping::Label, doubts)
+    bars(step, "path", &[BarFigure::Bandwidth, BarFigure::Cpu], details, Grouping::Label, doubts)
 }
 
 /// Schedulers: rate and tail.
@@ -73,7 +74,7 @@ pub(super) fn schedulers(step: &Step, doubts: &mut Doubts) -> Figures {
     bars(
         step,
         "scheduler",
-        &[RATE, Figure::Tail],
+        &[RATE, BarFigure::Tail],
         (&["CPU / I/O", "p50"], short_costs),
         Grouping::Series,
         doubts,
@@ -82,12 +83,12 @@ pub(super) fn schedulers(step: &Step, doubts: &mut Doubts) -> Figures {
 
 /// The cells of the summary, as they were measured.
 pub(super) fn cells(step: &Step, doubts: &mut Doubts) -> Figures {
-    bars(step, "cell", &[Figure::Bandwidth, RATE], (&["p50", "p99"], tails), Grouping::Label, doubts)
+    bars(step, "cell", &[BarFigure::Bandwidth, RATE], (&["p50", "p99"], tails), Grouping::Label, doubts)
 }
 
 /// Calls that make data durable.
 pub(super) fn sync(step: &Step, doubts: &mut Doubts) -> Figures {
-    let figures = [Figure::Rate("durable writes per second"), Figure::Median, Figure::Tail];
+    let figures = [BarFigure::Rate("durable writes per second"), BarFigure::Median, BarFigure::Tail];
     bars(step, "call", &figures, (&[], |_| Vec::new()), Grouping::Label, doubts)
 }
 
@@ -96,21 +97,21 @@ type Details = (&'static [&'static str], fn(&Outcome) -> Vec<String>);
 fn bars(
     step: &Step,
     of: &str,
-    figures: &[Figure],
+    figures: &[BarFigure],
     details: Details,
     grouping: Grouping,
     doubts: &mut Doubts,
 ) -> Figures {
     let points = &step.points;
     let by_engine = step.id == StepKind::Engines;
-    let hues = distinct(points, |point| hue(point, by_engine));
+    let hues = distinct(points.iter().map(|point| hue(point, by_engine)));
     let colours = slots(&hues);
-    let series = distinct(points, |point| point.series.name()).len();
+    let series = distinct(points.iter().map(|point| point.series.name())).len();
     let key: fn(&Point) -> &str = match grouping {
         Grouping::Label => |point| &point.label,
         Grouping::Series => |point| point.series.name(),
     };
-    let keys = distinct(points, key);
+    let keys = distinct(points.iter().map(key));
     // A heading above each single bar would only repeat its name.
     let grouped = keys.len() > 1 && keys.len() < points.len();
     let columns = figures.iter().flat_map(|figure| [Column::bars(""), Column::number(figure.head())]);
@@ -139,22 +140,12 @@ fn bars(
     Figures { table: Some(table), plots: Vec::new() }
 }
 
-/// What gives a row its colour: an engine keeps its own, whatever its depth and batches.
+/// Name that gives a row its colour: an engine keeps its own, whatever its depth and batches.
 fn hue(point: &Point, by_engine: bool) -> &str {
     if by_engine { point.outcome.job.engine.name() } else { point.series.name() }
 }
 
-fn distinct<'a>(points: &'a [Point], key: impl Fn(&'a Point) -> &'a str) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for point in points {
-        if !names.contains(&key(point)) {
-            names.push(key(point));
-        }
-    }
-    names
-}
-
-/// What sets the row apart from the others of its group.
+/// Name that sets a row apart from the others of its group.
 fn row_name(point: &Point, grouping: Grouping, grouped: bool, series: usize) -> String {
     match (grouped, grouping) {
         (true, Grouping::Label) => point.series.to_string(),
@@ -165,12 +156,18 @@ fn row_name(point: &Point, grouping: Grouping, grouped: bool, series: usize) -> 
 }
 
 /// A bar, as long as its share of the longest of its group, and its number.
-fn drawn_and_told(figure: Figure, step: &Step, point: &Point, group: &[&Point], colour: usize) -> [Cell; 2] {
+fn drawn_and_told(
+    figure: BarFigure,
+    step: &Step,
+    point: &Point,
+    group: &[&Point],
+    colour: usize,
+) -> [Cell; 2] {
     let value = |point: &Point| value(figure, step, &point.outcome);
     let most =
         group.iter().map(|point| value(point).mean).filter(|mean| mean.is_finite()).fold(0.0, f64::max);
     let own = value(point);
-    let bar = if figure == Figure::Cpu {
+    let bar = if figure == BarFigure::Cpu {
         Bar { parts: cpu_parts(&point.outcome), most }
     } else {
         Bar::whole(own.mean, most, colour)
@@ -182,15 +179,15 @@ fn drawn_and_told(figure: Figure, step: &Step, point: &Point, group: &[&Point], 
     [Cell::of_bar(bar), told]
 }
 
-fn value(figure: Figure, step: &Step, outcome: &Outcome) -> iostack_model::Interval {
+fn value(figure: BarFigure, step: &Step, outcome: &Outcome) -> iostack_model::Interval {
     let of_the_call = step.id == StepKind::Sync && outcome.sync.count > 0;
     let latency = || if of_the_call { outcome.sync.clone() } else { outcome.latency() };
     match figure {
-        Figure::Rate(_) => iops(outcome),
-        Figure::Bandwidth => bandwidth(outcome),
-        Figure::Cpu => iostack_model::Interval::exact(outcome.cpu_ns_per_io().unwrap_or(f64::NAN)),
-        Figure::Median => quantile(&latency(), 0.5),
-        Figure::Tail => quantile(&latency(), 0.99),
+        BarFigure::Rate(_) => iops(outcome),
+        BarFigure::Bandwidth => bandwidth(outcome),
+        BarFigure::Cpu => iostack_model::Interval::exact(outcome.cpu_ns_per_io().unwrap_or(f64::NAN)),
+        BarFigure::Median => quantile(&latency(), 0.5),
+        BarFigure::Tail => quantile(&latency(), 0.99),
     }
 }
 

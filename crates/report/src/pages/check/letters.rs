@@ -7,9 +7,10 @@
 //!      |          wm  Wm  |M  |m  |m             |   m   m   m  rwm rwm rwm rwm
 //! ```
 
-use iostack_model::answers::{Check, StepKind};
+use iostack_model::answers::{Check, Step};
 
 use super::picture::{knee, rated};
+use super::summary::{depths, same};
 use crate::html::figures::{Curve, iops, quantile};
 use crate::text::format::{brief, paragraph, rate, time};
 
@@ -22,7 +23,7 @@ const LABEL: usize = 7;
 /// Columns between the axis and the next panel.
 const WIDTH: usize = 32;
 
-/// From where to where a letter stands at one depth, and the figure that a data sheet rates there.
+/// Stroke at one depth from a value up to its letter, and the figure that a data sheet rates there.
 struct Column {
     from: f64,
     to: f64,
@@ -31,29 +32,26 @@ struct Column {
 }
 
 /// Both panels side by side, and what the letters mean; nothing where there is no room for all depths.
-pub(super) fn picture(check: &Check, curves: &[Curve<'_>]) -> String {
+pub(super) fn picture(check: &Check, step: &Step, curves: &[Curve<'_>]) -> String {
     let curves = &curves[..curves.len().min(CURVES)];
-    let mut depths: Vec<f64> = curves.iter().flat_map(|curve| &curve.points).map(|point| point.x).collect();
-    depths.sort_by(f64::total_cmp);
-    depths.dedup();
+    let depths = depths(step);
     let each = (WIDTH / depths.len().max(1)).min(CURVES + 1);
     if each < curves.len() || depths.len() < 2 {
         return String::new();
     }
+    let letter = |curve: &Curve<'_>| LETTERS[curve.slot.min(LETTERS.len() - 1)];
     let column = |curve: &Curve<'_>, depth: f64, of_rate: bool| {
-        let same = |other: f64| (other - depth).abs() < 1e-9;
-        let outcome = &curve.points.iter().find(|point| same(point.x))?.outcome;
+        let outcome = &curve.points.iter().find(|point| same(point.x, depth))?.outcome;
         let latency = outcome.latency();
         let (from, to) = if of_rate {
             (0.0, iops(outcome).mean)
         } else {
             (quantile(&latency, 0.5).mean, quantile(&latency, 0.99).mean)
         };
-        let small = LETTERS[curve.slot.min(LETTERS.len() - 1)];
-        let letter = if knee(check, curve).is_some_and(same) { small.to_ascii_uppercase() } else { small };
+        let bends = knee(check, curve).is_some_and(|knee| same(knee, depth));
+        let letter = if bends { letter(curve).to_ascii_uppercase() } else { letter(curve) };
         let figure = if of_rate { "iops" } else { "latency_p99" };
-        let step = check.step(StepKind::Depth)?;
-        let rated = rated(check, step, figure).find(|one| one.curve == curve.name && same(one.depth));
+        let rated = rated(check, step, figure).find(|one| one.curve == curve.name && same(one.depth, depth));
         Some(Column { from, to, letter, rated: rated.map(|one| one.value) })
     };
     let places = |of_rate: bool| -> Vec<Vec<Option<Column>>> {
@@ -68,8 +66,7 @@ pub(super) fn picture(check: &Check, curves: &[Curve<'_>]) -> String {
     }
     let below = depths.iter().map(|depth| format!("{:<each$}", brief(*depth))).collect::<Vec<_>>().concat();
     let below = format!("{:>LABEL$}  {}", "depth", below.trim_end());
-    text += &format!("{below:<40}{below}\n");
-    let letter = |curve: &Curve<'_>| LETTERS[curve.slot.min(LETTERS.len() - 1)];
+    text.extend([format!("{below:<40}"), below, "\n".to_owned()]);
     let mut names: Vec<String> =
         curves.iter().map(|curve| format!("{} {}", letter(curve), curve.name)).collect();
     names.push("capital: knee".to_owned());

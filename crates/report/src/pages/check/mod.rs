@@ -20,7 +20,7 @@ use crate::document::{Block, Document, Section, Table};
 use crate::html::raw;
 use crate::text::format::{change, count, time};
 
-/// What `iostack check` tells, also of one that was cut short: what was not measured is said, not shown as zero.
+/// The document of `iostack check`, also of one that was cut short: what was not measured is said, not shown as zero.
 pub fn check(check: &Check) -> Document {
     let mut all = Document::new(format!("iostack check {}", check.target));
     all.beside = vec![

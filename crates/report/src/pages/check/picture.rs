@@ -29,7 +29,7 @@ pub(super) fn first(check: &Check, all: &mut Document) {
         });
         all.head.page(Block::Plots(plots.into()));
         let mut screen = Section::default();
-        screen.screen(Block::Ready(letters::picture(check, &curves)));
+        screen.screen(Block::Ready(letters::picture(check, step, &curves)));
         all.sections.push(screen);
     }
     if let Some(table) = stages_by_depth(check) {
