@@ -20,7 +20,7 @@ pub(crate) struct Plot {
     pub(crate) y: Axis,
     pub(crate) series: Vec<Series>,
     /// Vertical lines: knees, change points.
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) marks: Vec<PlotMark>,
     /// Write each spot's label beside it (latency over throughput: the depth).
     pub(crate) label_spots: bool,
     /// Takes the whole width of the page.
@@ -116,7 +116,7 @@ impl Spot {
 }
 
 /// A vertical line with a word.
-pub(crate) struct Mark {
+pub(crate) struct PlotMark {
     pub(crate) x: f64,
     pub(crate) label: String,
     /// Colour of the series it belongs to.

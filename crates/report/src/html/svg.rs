@@ -20,19 +20,19 @@ const LABEL_HEIGHT: f64 = 13.0;
 struct Frame {
     width: f64,
     right: f64,
-    x: Span,
-    y: Span,
+    x: AxisSpan,
+    y: AxisSpan,
 }
 
 /// The visible part of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Span {
+pub(super) struct AxisSpan {
     scale: Scale,
     low: f64,
     high: f64,
 }
 
-impl Span {
+impl AxisSpan {
     /// 0 at `low`, 1 at `high`.
     fn share(self, value: f64) -> Option<f64> {
         let (low, high) = (self.scale.position(self.low)?, self.scale.position(self.high)?);
@@ -40,7 +40,12 @@ impl Span {
     }
 
     /// The smallest span of an axis that shows all values with a little air.
-    pub(super) fn around(axis: &Axis, values: impl Iterator<Item = f64>, air: f64, from_zero: bool) -> Span {
+    pub(super) fn around(
+        axis: &Axis,
+        values: impl Iterator<Item = f64>,
+        air: f64,
+        from_zero: bool,
+    ) -> AxisSpan {
         let scale = axis.scale;
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|&value| scale.position(value).is_some()) {
@@ -54,7 +59,7 @@ impl Span {
                 (low, high) = (low / 1.5, high * 1.5);
             }
             let factor = (high / low).powf(air);
-            return Span { scale, low: low / factor, high: high * factor };
+            return AxisSpan { scale, low: low / factor, high: high * factor };
         }
         if from_zero && scale == Scale::Linear {
             low = low.min(0.0);
@@ -62,7 +67,7 @@ impl Span {
         if high <= low {
             high = low + low.abs().max(1.0);
         }
-        Span { scale, low, high: high + (high - low) * air }
+        AxisSpan { scale, low, high: high + (high - low) * air }
     }
 }
 
@@ -92,8 +97,8 @@ impl Frame {
         Frame {
             width,
             right: width - 14.0 - letters as f64 * LETTER,
-            x: Span::around(&plot.x, spots().map(|spot| spot.x), x_air, plot.x.scale == Scale::Linear),
-            y: Span::around(&plot.y, heights, 0.05, true),
+            x: AxisSpan::around(&plot.x, spots().map(|spot| spot.x), x_air, plot.x.scale == Scale::Linear),
+            y: AxisSpan::around(&plot.y, heights, 0.05, true),
         }
     }
 

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use iostack_model::answers::{Axis as StepAxis, AxisName, Point, Step, StepKind};
+use iostack_model::answers::{self, AxisName, Point, Step, StepKind};
 use iostack_model::{Bins, Outcome};
 
-use super::{compared, point_name};
+use super::compared::{CALLS, CELLS, ENGINES, PATHS, SCHEDULERS, bars, call_latency};
+use super::point_name;
 use crate::document::{Block, Doubts, Drawn, Section, Table, To};
-use crate::html::figures::{self, Curve, RANK_BAND, RATE_BAND, curves, iops};
+use crate::html::figures::{self, RANK_BAND, RATE_BAND, StepCurve, curves, iops};
 use crate::html::numbers::Quantity;
 use crate::html::plot::{Axis, Look, Plot, Series, Spot};
 use crate::html::scale::Scale;
@@ -37,13 +38,13 @@ const DRAWINGS: [(StepKind, &str, Drawing); 12] = [
     (StepKind::Places, "Places", |_, _| Figures::default()),
     (StepKind::Depth, "Depth", depth),
     (StepKind::Size, "Size", size),
-    (StepKind::Paths, "Paths", compared::paths),
+    (StepKind::Paths, "Paths", |step, doubts| bars(step, &PATHS, doubts)),
     (StepKind::Threads, "Threads", threads),
-    (StepKind::Engines, "Engines", compared::engines),
+    (StepKind::Engines, "Engines", |step, doubts| bars(step, &ENGINES, doubts)),
     (StepKind::Sync, "Sync", sync),
     (StepKind::Sustained, "Sustained", sustained),
-    (StepKind::Schedulers, "Schedulers", compared::schedulers),
-    (StepKind::Cells, "Cells", compared::cells),
+    (StepKind::Schedulers, "Schedulers", |step, doubts| bars(step, &SCHEDULERS, doubts)),
+    (StepKind::Cells, "Cells", |step, doubts| bars(step, &CELLS, doubts)),
     (StepKind::Other, "Other", by_axis),
 ];
 
@@ -86,7 +87,7 @@ fn captioned<const MANY: usize>(plots: [(Plot, &str); MANY], step: &Step, doubts
 }
 
 /// The step's own axis.
-pub(super) fn step_axis(axis: &StepAxis) -> Axis {
+pub(super) fn step_axis(axis: &answers::Axis) -> Axis {
     let bytes = axis.label == AxisName::RequestSize;
     let quantity = if bytes { Quantity::Bytes } else { Quantity::Count };
     Axis::new(axis.label.name(), quantity, if axis.log { Scale::Log2 } else { Scale::Linear })
@@ -156,7 +157,7 @@ fn threads(step: &Step, doubts: &mut Doubts) -> Figures {
 }
 
 /// The first point's rate times the threads.
-fn ideal(curve: &Curve<'_>) -> Option<Series> {
+fn ideal(curve: &StepCurve<'_>) -> Option<Series> {
     let first = curve.points.first().filter(|point| point.x > 0.0)?;
     let each = iops(&first.outcome).mean / first.x;
     let spots = curve.points.iter().map(|point| Spot::at(point.x, each * point.x)).collect();
@@ -164,11 +165,8 @@ fn ideal(curve: &Curve<'_>) -> Option<Series> {
 }
 
 fn sync(step: &Step, doubts: &mut Doubts) -> Figures {
-    let of_the_call = |outcome: &Outcome| {
-        if outcome.sync.count > 0 { outcome.sync.clone() } else { outcome.latency() }
-    };
-    let plots = distributions(step, "the call alone", of_the_call, doubts).plots;
-    Figures { plots, ..compared::sync(step, doubts) }
+    let plots = distributions(step, "the call alone", call_latency, doubts).plots;
+    Figures { plots, ..bars(step, &CALLS, doubts) }
 }
 
 fn sustained(step: &Step, doubts: &mut Doubts) -> Figures {
@@ -180,12 +178,12 @@ fn sustained(step: &Step, doubts: &mut Doubts) -> Figures {
             plots.push(with_caption(Plot { wide: true, ..plot }, &[&point.outcome], &each, doubts));
         }
     }
-    if plots.is_empty() { compared::schedulers(step, doubts) } else { Figures { table: None, plots } }
+    if plots.is_empty() { bars(step, &SCHEDULERS, doubts) } else { Figures { table: None, plots } }
 }
 
 fn by_axis(step: &Step, doubts: &mut Doubts) -> Figures {
     if step.axis.categories {
-        return compared::schedulers(step, doubts);
+        return bars(step, &SCHEDULERS, doubts);
     }
     let curves = curves(&step.points);
     let x = step_axis(&step.axis);

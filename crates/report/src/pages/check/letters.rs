@@ -11,7 +11,7 @@ use iostack_model::answers::{Check, Step};
 
 use super::picture::{knee, rated};
 use super::summary::{depths, same};
-use crate::html::figures::{Curve, iops, quantile};
+use crate::html::figures::{StepCurve, iops, quantile};
 use crate::text::format::{brief, paragraph, rate, time};
 
 /// Letters of the curves by their colour: reads, writes, mixed.
@@ -32,15 +32,15 @@ struct Column {
 }
 
 /// Both panels side by side, and what the letters mean; nothing where there is no room for all depths.
-pub(super) fn picture(check: &Check, step: &Step, curves: &[Curve<'_>]) -> String {
+pub(super) fn picture(check: &Check, step: &Step, curves: &[StepCurve<'_>]) -> String {
     let curves = &curves[..curves.len().min(CURVES)];
     let depths = depths(step);
     let each = (WIDTH / depths.len().max(1)).min(CURVES + 1);
     if each < curves.len() || depths.len() < 2 {
         return String::new();
     }
-    let letter = |curve: &Curve<'_>| LETTERS[curve.slot.min(LETTERS.len() - 1)];
-    let column = |curve: &Curve<'_>, depth: f64, of_rate: bool| {
+    let letter = |curve: &StepCurve<'_>| LETTERS[curve.slot.min(LETTERS.len() - 1)];
+    let column = |curve: &StepCurve<'_>, depth: f64, of_rate: bool| {
         let outcome = &curve.points.iter().find(|point| same(point.x, depth))?.outcome;
         let latency = outcome.latency();
         let (from, to) = if of_rate {

@@ -7,8 +7,8 @@ use super::drawings::{capitalised, iops_axis, outcomes, step_axis};
 use super::letters;
 use crate::document::{Bar, Block, Cell, Column, Document, Section, Table};
 use crate::html::colours::slot;
-use crate::html::figures::{self, Curve, RANK_BAND, RATE_BAND, curves, iops};
-use crate::html::plot::{Look, Mark, Plot, Series, Spot};
+use crate::html::figures::{self, RANK_BAND, RATE_BAND, StepCurve, curves, iops};
+use crate::html::plot::{Look, Plot, PlotMark, Series, Spot};
 use crate::html::scale::Scale;
 use crate::pages::numbers::captioned;
 use crate::text::format::{brief, rate, time};
@@ -49,25 +49,25 @@ fn heading(check: &Check) -> String {
 }
 
 /// The depth at which a curve saturates.
-pub(super) fn knee(check: &Check, curve: &Curve<'_>) -> Option<f64> {
+pub(super) fn knee(check: &Check, curve: &StepCurve<'_>) -> Option<f64> {
     let own = check.summary.saturation.iter().find(|one| one.series.name() == curve.name);
     own.and_then(|one| one.depth).map(f64::from)
 }
 
 /// A line at each depth where curves bend, with the colour of a lone one and the names of all.
-fn knees(check: &Check, curves: &[Curve<'_>]) -> Vec<Mark> {
-    let bent: Vec<(f64, &Curve<'_>)> =
+fn knees(check: &Check, curves: &[StepCurve<'_>]) -> Vec<PlotMark> {
+    let bent: Vec<(f64, &StepCurve<'_>)> =
         curves.iter().filter_map(|curve| Some((knee(check, curve)?, curve))).collect();
     let mut depths: Vec<f64> = bent.iter().map(|(x, _)| *x).collect();
     depths.sort_by(f64::total_cmp);
     depths.dedup();
     let mark = |x: f64| {
         let here = bent.iter().filter(|(other, _)| other.total_cmp(&x).is_eq());
-        let here: Vec<&Curve<'_>> = here.map(|(_, curve)| *curve).collect();
+        let here: Vec<&StepCurve<'_>> = here.map(|(_, curve)| *curve).collect();
         let names: Vec<&str> = here.iter().map(|curve| curve.name).collect();
         let names = if names.len() > 2 { "all".to_owned() } else { names.join(", ") };
         let slot = if let [curve] = here[..] { Some(curve.slot) } else { None };
-        Mark { x, label: format!("knee {x}: {names}"), slot, leftward: true }
+        PlotMark { x, label: format!("knee {x}: {names}"), slot, leftward: true }
     };
     depths.into_iter().map(mark).collect()
 }

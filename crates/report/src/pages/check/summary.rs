@@ -1,12 +1,12 @@
 //! The tables of a check: cells, depth-1 latency, the curve over queue depth, and cost.
 
-use iostack_model::answers::{Cell as Measured, CellName, Check, DepthOne, Step, StepKind};
+use iostack_model::answers::{self, CellName, Check, DepthOne, Step, StepKind};
 use iostack_model::{Caveat, Direction};
 
 use super::picture::knee;
 use super::{of_latency, point_name};
 use crate::document::{Block, Cell, Column, Document, Doubts, Row, Section, Table};
-use crate::html::figures::{Curve, curves};
+use crate::html::figures::{StepCurve, curves};
 use crate::html::numbers::Quantity;
 use crate::text::format::{count, latency, megabytes, percentile_name, rate, significant, time};
 
@@ -88,7 +88,7 @@ pub(super) fn distinct<'a, T: PartialEq + ?Sized>(names: impl Iterator<Item = &'
 }
 
 /// One row a cell: read beside write.
-fn of_cells(cells: &[Measured], doubts: &mut Doubts) -> Table {
+fn of_cells(cells: &[answers::Cell], doubts: &mut Doubts) -> Table {
     let mut table = Table::of(&["", "read MB/s", "IOPS", "mean", "write MB/s", "IOPS", "mean"]);
     for name in distinct(cells.iter().map(|cell| &cell.name)) {
         let mut row = vec![Cell::from(name.name())];
@@ -103,7 +103,7 @@ fn of_cells(cells: &[Measured], doubts: &mut Doubts) -> Table {
     table
 }
 
-fn halves(cell: &Measured, doubts: &mut Doubts) -> [Cell; 3] {
+fn halves(cell: &answers::Cell, doubts: &mut Doubts) -> [Cell; 3] {
     let marks = doubts.note(
         cell.caveats.iter().filter(|caveat| !of_latency(caveat)),
         &format!("{} {}", cell.name, cell.direction.name()),
@@ -176,7 +176,7 @@ pub(super) fn depths(step: &Step) -> Vec<f64> {
     depths
 }
 
-fn at_depth(check: &Check, curve: &Curve<'_>, depth: f64) -> [String; 2] {
+fn at_depth(check: &Check, curve: &StepCurve<'_>, depth: f64) -> [String; 2] {
     let Some(point) = curve.points.iter().find(|point| same(point.x, depth)) else {
         return ["-", ""].map(str::to_owned);
     };

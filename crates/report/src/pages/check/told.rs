@@ -5,7 +5,7 @@ use iostack_model::{Bins, Caveat, IntervalFlow, Nanos};
 
 use super::{of_latency, of_rate};
 use crate::document::{Block, Document, Section};
-use crate::html::figures::{Curve, curves};
+use crate::html::figures::{StepCurve, curves};
 use crate::text::format::{change, megabytes, rate};
 use crate::text::glyphs::sparkline;
 
@@ -13,8 +13,8 @@ use crate::text::glyphs::sparkline;
 const SPARK: usize = 14;
 
 /// Step, its word in the margin, and how its points are told.
-type Teller = fn(&Step, &[&Caveat]) -> String;
-const TOLD: [(StepKind, &str, Teller); 6] = [
+type StepTeller = fn(&Step, &[&Caveat]) -> String;
+const TOLD: [(StepKind, &str, StepTeller); 6] = [
     (StepKind::Size, "size", sizes),
     (StepKind::Threads, "threads", threads),
     (StepKind::Paths, "paths", paths),
@@ -67,7 +67,7 @@ fn noted(word: &str, step: &Step) -> Block {
     Block::Fact(word.to_owned(), format!("{skipped}{note}"))
 }
 
-fn line(check: &Check, word: &str, step: &Step, tell: Teller, all: &mut Document) -> Block {
+fn line(check: &Check, word: &str, step: &Step, tell: StepTeller, all: &mut Document) -> Block {
     let of_points = step.points.iter().flat_map(|point| &point.outcome.caveats);
     // Doubts about the shape of a rate belong to the step that looks at it, wherever they were written down.
     let of_check = check.caveats.iter().filter(|caveat| step.id == StepKind::Sustained && of_rate(caveat));
@@ -81,7 +81,7 @@ fn line(check: &Check, word: &str, step: &Step, tell: Teller, all: &mut Document
 fn by_series(step: &Step, tell: impl Fn(&Point, &[&Point]) -> String) -> String {
     let curves = curves(&step.points);
     let several = curves.len() > 1;
-    let each = curves.iter().map(|Curve { name, points, .. }| {
+    let each = curves.iter().map(|StepCurve { name, points, .. }| {
         let told: Vec<String> = points.iter().map(|point| tell(point, points)).collect();
         let says_itself = points.iter().all(|point| point.label == point.series.name());
         if several && !says_itself { format!("{name}: {}", told.join(", ")) } else { told.join(", ") }
@@ -100,7 +100,7 @@ fn first_as_good<'a>(curve: &[&'a Point], value: fn(&Point) -> f64) -> Option<(&
 }
 
 fn sizes(step: &Step, _: &[&Caveat]) -> String {
-    let told = curves(&step.points).into_iter().filter_map(|Curve { name, points, .. }| {
+    let told = curves(&step.points).into_iter().filter_map(|StepCurve { name, points, .. }| {
         let (point, most) = first_as_good(&points, |point| point.outcome.bandwidth())?;
         Some(format!("{name} {} ({})", megabytes(most), point.label))
     });
@@ -108,7 +108,7 @@ fn sizes(step: &Step, _: &[&Caveat]) -> String {
 }
 
 fn threads(step: &Step, _: &[&Caveat]) -> String {
-    let told = curves(&step.points).into_iter().filter_map(|Curve { name, points, .. }| {
+    let told = curves(&step.points).into_iter().filter_map(|StepCurve { name, points, .. }| {
         let (point, most) = first_as_good(&points, |point| point.outcome.iops.mean)?;
         Some(format!("{} from {} ({name})", rate(most), point.label))
     });
