@@ -1,6 +1,7 @@
 //! How does a page show a document?
 
 use iostack_doubt::Weight;
+use serde_json::{Map, Value};
 
 use super::doubts::DoubtKind;
 use super::table::{Bar, Cell, Column, Draws, Row, Table};
@@ -8,7 +9,7 @@ use super::{Block, Document, Doubts, Drawn, Marks, Section, To};
 use crate::heat::HeatMap;
 use crate::html::escape::text as escaped;
 use crate::html::heat;
-use crate::html::page::{self, document as file};
+use crate::html::page::document as file;
 use crate::html::tiles::tiles;
 
 /// Sightings of a doubt before the fold.
@@ -19,27 +20,25 @@ const NAMED: (f64, f64) = (0.02, 0.009);
 /// The page while it is written.
 struct Page<'a> {
     document: &'a Document,
-    /// `"id": {...}` of each plot, for `plot.js`.
-    plots: Vec<String>,
-    /// `"id": {...}` of each heat map, for `heat.js`.
-    heat: Vec<String>,
+    /// Plots by their `id`, for `plot.js`.
+    plots: Map<String, Value>,
+    /// Heat maps by their `id`, for `heat.js`.
+    heat: Map<String, Value>,
 }
 
 pub(super) fn page(document: &Document) -> String {
-    let mut page = Page { document, plots: Vec::new(), heat: Vec::new() };
-    let mut sections: Vec<page::Section> = Vec::new();
-    for one in &document.sections {
-        let body = page.section(one);
-        if !body.is_empty() {
-            sections.push(page::Section::new(&one.id, &one.short, &one.title, body));
-        }
-    }
+    let mut page = Page { document, plots: Map::new(), heat: Map::new() };
+    let mut sections: Vec<(&Section, String)> =
+        document.sections.iter().map(|one| (one, page.section(one))).collect();
+    sections.retain(|(_, body)| !body.is_empty());
+    let mut doubts = Section::new("doubts", "Doubts", "Why to doubt it, and what to do");
+    let folds = document.sections.iter().any(|one| one.fold.is_some());
+    doubts.fold = folds.then(|| "each kind of doubt, where it was seen, what it changes".to_owned());
     if !document.unjudged {
-        let list = page.list();
-        sections.push(page::Section::new("doubts", "Doubts", "Why to doubt it, and what to do", list));
+        sections.push((&doubts, page.list()));
     }
     let header = page.header();
-    file(&document.title, &header, &sections, [&page.plots, &page.heat], &document.raw)
+    file(&document.title, &header, &sections, [page.plots, page.heat], &document.raw)
 }
 
 fn collected<Each>(each: impl IntoIterator<Item = Each>, one: impl FnMut(Each) -> String) -> String {
@@ -156,7 +155,7 @@ impl Page<'_> {
             );
         }
         let id = format!("plot-{}", self.plots.len() + 1);
-        self.plots.push(format!("\"{id}\":{}", drawn.plot.json()));
+        self.plots.insert(id.clone(), drawn.plot.json());
         drawn.plot.figure(&id, &caption)
     }
 
@@ -179,7 +178,7 @@ impl Page<'_> {
     fn heat(&mut self, map: &HeatMap, heading: &str, caption: &str) -> String {
         let id = format!("heat-{}", self.heat.len() + 1);
         let (figure, json) = heat::figure(map, &id, heading, caption);
-        self.heat.push(format!("\"{id}\":{json}"));
+        self.heat.insert(id, json);
         figure
     }
 

@@ -84,6 +84,8 @@ pub(crate) struct Section {
     pub(crate) short: String,
     /// Heading on a page.
     pub(crate) title: String,
+    /// What is in it, where a page folds it.
+    pub(crate) fold: Option<String>,
     pub(crate) blocks: Vec<(To, Block)>,
 }
 
@@ -140,7 +142,7 @@ impl Drawn {
 
 impl Section {
     pub(crate) fn new(id: &str, short: &str, title: &str) -> Section {
-        Section { id: id.to_owned(), short: short.to_owned(), title: title.to_owned(), blocks: Vec::new() }
+        Section { id: id.to_owned(), short: short.to_owned(), title: title.to_owned(), ..Section::default() }
     }
 
     pub(crate) fn put(&mut self, block: Block) -> &mut Section {
@@ -185,7 +187,7 @@ impl Section {
     }
 
     /// Blocks that this reader is shown.
-    fn blocks_for(&self, to: To) -> impl Iterator<Item = &Block> {
+    pub(crate) fn blocks_for(&self, to: To) -> impl Iterator<Item = &Block> {
         self.blocks.iter().filter(move |(each, _)| *each == To::All || *each == to).map(|(_, block)| block)
     }
 }

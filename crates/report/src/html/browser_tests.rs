@@ -4,11 +4,6 @@ use std::process::{Command, Stdio};
 
 use crate::fixture;
 
-/// What the page's own script must find done: how much was drawn before it ran.
-const BEFORE: &str = "<script>window.drawnWithoutScript = Object.fromEntries([...document.querySelectorAll('[data-plot]')].map(figure => \
-     [figure.dataset.plot, { series: figure.querySelectorAll('.canvas g.series').length, \
-     markers: figure.querySelectorAll('.canvas .marker').length }]));</script>\n";
-
 fn browser() -> Option<&'static str> {
     let works = |name: &&&str| {
         let probe = Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -35,7 +30,7 @@ fn shown(test: &str, page: &str) -> Option<String> {
             "--no-first-run",
             "--disable-background-networking",
         ])
-        .args(["--disable-component-update", "--disable-sync", "--window-size=1200,900", "--dump-dom"])
+        .args(["--disable-component-update", "--disable-sync", "--window-size=1280,800", "--dump-dom"])
         .arg(format!("--user-data-dir={}", room.join("profile").display()))
         .arg(format!("file://{}", file.display()))
         .stdin(Stdio::null())
@@ -57,13 +52,13 @@ fn the_policy_of_a_page_lets_its_own_script_run() {
     assert!(dom.contains("href=\"blob:"), "the data cannot be kept");
 }
 
-/// What came of these checks on a page, whose policy knows its own script only; nothing where there is no browser.
+/// Title of a page after these checks ran in it, without its policy; nothing where there is no browser.
 fn used(test: &str, page: &str, checks: &str) -> Option<String> {
     let (head, rest) = page.split_once("<meta http-equiv=").expect("it has a policy");
     let rest = rest.split_once("/>").expect("the policy ends").1;
     let (body, end) = rest.rsplit_once("<script>").expect("it has a script");
     let end = end.replace("</body>", &format!("<script>{checks}</script>\n</body>"));
-    let dom = shown(test, &format!("{head}{body}{BEFORE}<script>{end}"))?;
+    let dom = shown(test, &format!("{head}{body}<script>{end}"))?;
     let title = dom.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next());
     Some(title.unwrap_or_default().to_owned())
 }

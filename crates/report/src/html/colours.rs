@@ -12,13 +12,13 @@ const OWN: usize = 7;
 const GREY: usize = 6;
 
 impl<'a> Colours<'a> {
-    /// Of a profile.
-    pub(crate) fn of(layers: &'a Layers) -> Colours<'a> {
+    /// Colours of the layers of a profile.
+    pub(crate) fn of_profile(layers: &'a Layers) -> Colours<'a> {
         let known = layers.rows.iter().map(|row| row.layer.as_str()).filter(|layer| *layer != "unclassified");
         Colours(known.take(OWN).collect())
     }
 
-    /// Of layers by their size, as many as there are colours.
+    /// Colours of names in this order, as many as there are.
     pub(crate) fn of_names(names: impl Iterator<Item = &'a str>) -> Colours<'a> {
         Colours(names.take(SLOTS.len()).collect())
     }

@@ -1,4 +1,6 @@
-//! How does a plot stand on a page: drawn, and as numbers for `plot.js`?
+//! A plot on a page: drawn, and as numbers for `plot.js`.
+
+use serde_json::{Value, json};
 
 use super::plot::{Axis, Plot, Series, Spot};
 use super::{escape, svg};
@@ -18,68 +20,29 @@ impl Plot {
         )
     }
 
-    /// The same for `plot.js`: `[x, y, low, high, count, label, doubtful]` per point, trailing defaults left out.
-    pub(crate) fn json(&self) -> String {
-        let series: Vec<String> = self.series.iter().map(series_json).collect();
-        let marks: Vec<String> = self
-            .marks
-            .iter()
-            .map(|mark| {
-                let slot = mark.slot.map_or("null".to_owned(), |slot| slot.to_string());
-                format!(
-                    "[{},{},{slot},{}]",
-                    escape::precise(mark.x),
-                    escape::json(&mark.label),
-                    mark.leftward
-                )
-            })
-            .collect();
-        format!(
-            "{{\"heading\":{},\"x\":{},\"y\":{},\"label_spots\":{},\"series\":[{}],\"marks\":[{}]}}",
-            escape::json(&self.heading),
-            axis_json(&self.x),
-            axis_json(&self.y),
-            self.label_spots,
-            series.join(","),
-            marks.join(",")
-        )
+    /// Names and values for `plot.js`, and `frame`: the right end of the axis, and the ends of both.
+    pub(crate) fn json(&self) -> Value {
+        let axis = |axis: &Axis| json!({"label": axis.label, "quantity": axis.quantity, "scale": axis.scale});
+        let series = |series: &Series| {
+            let spots: Value = series.spots.iter().map(spot_json).collect();
+            json!({"name": series.name, "look": series.look.name(), "spots": spots})
+        };
+        let (series, frame): (Value, _) =
+            (self.series.iter().map(series).collect(), svg::frame(self).map(escape::precise));
+        let (x, y, label_spots) = (axis(&self.x), axis(&self.y), self.label_spots);
+        json!({"x": x, "y": y, "label_spots": label_spots, "frame": frame, "series": series})
     }
 }
 
-fn axis_json(axis: &Axis) -> String {
-    format!(
-        "{{\"label\":{},\"quantity\":\"{}\",\"scale\":\"{}\"}}",
-        escape::json(&axis.label),
-        axis.quantity.name(),
-        axis.scale.name()
-    )
-}
-
-fn series_json(series: &Series) -> String {
-    let spots: Vec<String> = series.spots.iter().map(spot_json).collect();
-    format!(
-        "{{\"name\":{},\"slot\":{},\"look\":\"{}\",\"spots\":[{}]}}",
-        escape::json(&series.name),
-        series.slot,
-        series.look.name(),
-        spots.join(",")
-    )
-}
-
-fn spot_json(spot: &Spot) -> String {
-    let mut fields = vec![escape::precise(spot.x), escape::number(spot.y)];
-    let interval = spot.has_interval();
-    if interval || spot.count > 0 || !spot.label.is_empty() || spot.doubtful {
-        let end = |value: f64| if interval { escape::number(value) } else { "null".to_owned() };
-        fields.extend([end(spot.low), end(spot.high), spot.count.to_string()]);
-    }
-    if !spot.label.is_empty() || spot.doubtful {
-        fields.push(escape::json(&spot.label));
-    }
-    if spot.doubtful {
-        fields.push("1".to_owned());
-    }
-    format!("[{}]", fields.join(","))
+/// `[x, y, low, high, count, label, doubtful]`, defaults at the end left out.
+fn spot_json(spot: &Spot) -> Value {
+    let [low, high] = if spot.has_interval() { [spot.low, spot.high] } else { [f64::NAN; 2] };
+    let [y, low, high] = [spot.y, low, high].map(escape::number);
+    let ends = [low, high, spot.count.into(), spot.label.as_str().into(), u8::from(spot.doubtful).into()];
+    let mut fields = vec![escape::precise(spot.x), y];
+    let given = ends.iter().rposition(|end| !end.is_null() && *end != 0 && *end != "");
+    fields.extend(ends.into_iter().take(given.map_or(0, |last| last + 1)));
+    fields.into()
 }
 
 fn legend_key(index: usize, series: &Series) -> String {
@@ -104,10 +67,10 @@ mod tests {
 
     #[test]
     fn a_spot_says_no_more_than_it_knows() {
-        assert_eq!(spot_json(&Spot::at(1.0, f64::NAN)), "[1,null]");
+        assert_eq!(spot_json(&Spot::at(1.0, f64::NAN)), json!([1, null]));
         let spot = Spot { low: 1.5, high: 2.5, count: 97, ..Spot::at(1.0, 2.0) };
-        assert_eq!(spot_json(&spot), "[1,2,1.5,2.5,97]");
+        assert_eq!(spot_json(&spot), json!([1, 2, 1.5, 2.5, 97]));
         let doubtful = Spot { doubtful: true, ..spot };
-        assert_eq!(spot_json(&doubtful), "[1,2,1.5,2.5,97,\"\",1]");
+        assert_eq!(spot_json(&doubtful), json!([1, 2, 1.5, 2.5, 97, "", 1]));
     }
 }

@@ -1,9 +1,9 @@
 //! How does text from outside get onto the page without becoming part of it?
 //!
 //! File names, device models and error messages are whatever somebody else chose. Everything passes through [`text`]
-//! (HTML) or [`json`] (the data block) exactly once.
+//! (HTML) or [`script`] (the data block) exactly once.
 
-use std::fmt::Write as _;
+use serde_json::Value;
 
 /// HTML text or a quoted attribute. Control and direction-changing characters, which could hide or reorder what is
 /// read, become visible replacement characters.
@@ -25,40 +25,29 @@ pub(crate) fn text(raw: &str) -> String {
     safe
 }
 
-/// A JSON string with its quotes, which cannot end a `<script>` element early.
-pub(crate) fn json(raw: &str) -> String {
-    let mut safe = String::with_capacity(raw.len() + 2);
-    safe.push('"');
-    for character in raw.chars() {
-        match character {
-            '"' => safe.push_str("\\\""),
-            '\\' => safe.push_str("\\\\"),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
-                write!(safe, "\\u{:04x}", u32::from(character)).expect("a string takes everything");
-            }
-            other => safe.push(other),
-        }
-    }
-    safe.push('"');
-    safe
+/// JSON that cannot end its `<script>` element early: only strings have this letter.
+pub(crate) fn script(json: &Value) -> String {
+    json.to_string().replace('<', "\\u003c")
 }
 
-/// A JSON number with five significant digits; `null` when it is none.
-pub(crate) fn number(value: f64) -> String {
+/// A JSON number with five significant digits; null when it is none.
+pub(crate) fn number(value: f64) -> Value {
     rounded(value, 4)
 }
 
 /// The same with nine digits, for values that differ late: 99.999 and 99.9991 percent.
-pub(crate) fn precise(value: f64) -> String {
+pub(crate) fn precise(value: f64) -> Value {
     rounded(value, 8)
 }
 
-fn rounded(value: f64, decimals: usize) -> String {
-    if !value.is_finite() {
-        return "null".to_owned();
-    }
+fn rounded(value: f64, decimals: usize) -> Value {
     let rounded: f64 = format!("{value:.decimals$e}").parse().unwrap_or(value);
-    rounded.to_string()
+    // Without the ".0" of a float.
+    if rounded.fract() == 0.0 && rounded.abs() < 1e15 {
+        Value::from(rounded as i64)
+    } else {
+        Value::from(rounded)
+    }
 }
 
 #[cfg(test)]
@@ -73,16 +62,15 @@ mod tests {
 
     #[test]
     fn a_json_string_cannot_close_the_script() {
-        let safe = json("</script><!-- \"\\\n");
-        assert_eq!(safe, "\"\\u003c/script\\u003e\\u003c!-- \\\"\\\\\\u000a\"");
+        let safe = script(&Value::from("</script><!-- \"\n"));
+        assert_eq!(safe, "\"\\u003c/script>\\u003c!-- \\\"\\n\"");
     }
 
     #[test]
     fn numbers_are_short_and_never_nan() {
-        assert_eq!(number(123_456.789), "123460");
-        assert_eq!(number(0.000_012_345_6), "0.000012346");
-        assert_eq!(precise(99.999_123_456), "99.9991235");
-        assert_eq!(number(f64::NAN), "null");
-        assert_eq!(number(f64::NEG_INFINITY), "null");
+        let said =
+            [123_456.789, 0.000_012_345_6, f64::NAN, f64::NEG_INFINITY].map(|each| number(each).to_string());
+        assert_eq!(said, ["123460", "0.000012346", "null", "null"]);
+        assert_eq!(precise(99.999_123_456).to_string(), "99.9991235");
     }
 }

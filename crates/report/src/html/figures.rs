@@ -11,25 +11,25 @@ use super::numbers::Quantity;
 use super::plot::{Axis, Look, Plot, Series, Spot, slots};
 use super::scale::Scale;
 
-/// What the bands mean where rates are shown.
+/// Meaning of the bands around rates.
 pub(crate) const RATE_BAND: &str = "band: 95 % interval of the mean";
-/// What the bands mean where percentiles are shown.
+/// Meaning of the bands around percentiles.
 pub(crate) const RANK_BAND: &str = "band: 95 % interval from order statistics";
 
 /// The points of one curve.
-pub(crate) struct Curve<'a> {
+pub(crate) struct StepCurve<'a> {
     pub(crate) name: &'a str,
     pub(crate) slot: usize,
     pub(crate) points: Vec<&'a Point>,
 }
 
 /// The points by series, each series in order of x.
-pub(crate) fn curves(points: &[Point]) -> Vec<Curve<'_>> {
-    let mut curves: Vec<Curve<'_>> = Vec::new();
+pub(crate) fn curves(points: &[Point]) -> Vec<StepCurve<'_>> {
+    let mut curves: Vec<StepCurve<'_>> = Vec::new();
     for point in points {
         match curves.iter_mut().find(|curve| curve.name == point.series.name()) {
             Some(curve) => curve.points.push(point),
-            None => curves.push(Curve { name: point.series.name(), slot: 0, points: vec![point] }),
+            None => curves.push(StepCurve { name: point.series.name(), slot: 0, points: vec![point] }),
         }
     }
     let names: Vec<&str> = curves.iter().map(|curve| curve.name).collect();
@@ -97,7 +97,7 @@ fn plot(heading: &str, x: Axis, y: Axis, mut series: Vec<Series>) -> Plot {
 
 /// A figure of each outcome over the step's axis.
 pub(crate) fn over(
-    curves: &[Curve<'_>],
+    curves: &[StepCurve<'_>],
     x: &Axis,
     y: Axis,
     heading: &str,
@@ -116,7 +116,7 @@ pub(crate) fn over(
 }
 
 /// Median and 99th percentile of each outcome against `x`.
-fn latency_pairs(curves: &[Curve<'_>], x: impl Fn(&Point) -> f64) -> Vec<Series> {
+fn latency_pairs(curves: &[StepCurve<'_>], x: impl Fn(&Point) -> f64) -> Vec<Series> {
     let mut series = Vec::new();
     for (percentile, fraction, look) in [("p50", 0.5, Look::Line), ("p99", 0.99, Look::Dashed)] {
         for curve in curves {
@@ -137,12 +137,12 @@ fn latency_pairs(curves: &[Curve<'_>], x: impl Fn(&Point) -> f64) -> Vec<Series>
 }
 
 /// Median and 99th percentile over the step's axis.
-pub(crate) fn latency_over(curves: &[Curve<'_>], x: &Axis, heading: &str) -> Plot {
+pub(crate) fn latency_over(curves: &[StepCurve<'_>], x: &Axis, heading: &str) -> Plot {
     plot(heading, x.clone(), latency_axis(), latency_pairs(curves, |point| point.x))
 }
 
 /// Latency against throughput as depth grows: the price of each further I/O in flight.
-pub(crate) fn latency_over_throughput(curves: &[Curve<'_>], heading: &str) -> Plot {
+pub(crate) fn latency_over_throughput(curves: &[StepCurve<'_>], heading: &str) -> Plot {
     let x = Axis::new("throughput (I/Os per second)", Quantity::Count, Scale::Linear);
     let series = latency_pairs(curves, |point| iops(&point.outcome).mean);
     Plot { label_spots: true, ..plot(heading, x, latency_axis(), series) }

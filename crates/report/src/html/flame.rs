@@ -5,7 +5,6 @@
 //! Every rectangle says what it is without a script; `flame.js` adds zoom. Start reading at [`figure`].
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use iostack_model::{Layers, StackRow};
 
@@ -28,15 +27,15 @@ const NAMED: f64 = 0.018;
 
 /// A function called in one place.
 #[derive(Default)]
-struct Call {
+struct CallNode {
     layer: String,
     samples: u64,
-    calls: BTreeMap<String, Call>,
+    calls: BTreeMap<String, CallNode>,
 }
 
 /// All stacks as one tree below a root that stands for all samples.
-fn tree(stacks: &[StackRow]) -> Call {
-    let mut root = Call::default();
+fn tree(stacks: &[StackRow]) -> CallNode {
+    let mut root = CallNode::default();
     for stack in stacks {
         root.samples += stack.samples;
         let mut here = &mut root;
@@ -51,7 +50,7 @@ fn tree(stacks: &[StackRow]) -> Call {
     root
 }
 
-impl Call {
+impl CallNode {
     /// Rectangles of at least `least` samples, this one not counted.
     fn visible(&self, least: u64) -> usize {
         let seen = self.calls.values().filter(|call| call.samples >= least);
@@ -65,7 +64,7 @@ impl Call {
 }
 
 /// The fewest samples that are drawn: those that can be seen, more where there would be too many.
-fn least(root: &Call) -> u64 {
+fn least(root: &CallNode) -> u64 {
     let mut least = ((root.samples as f64 * VISIBLE) as u64).max(1);
     while root.visible(least) > RECTANGLES {
         least += least.div_ceil(4);
@@ -113,8 +112,8 @@ struct Drawing<'a> {
 
 impl Drawing<'_> {
     /// The calls of one function side by side, largest first, each with its own below it.
-    fn calls(&mut self, of: &Call, from: f64, row: usize) {
-        let mut calls: Vec<(&String, &Call)> = of.calls.iter().collect();
+    fn calls(&mut self, of: &CallNode, from: f64, row: usize) {
+        let mut calls: Vec<(&String, &CallNode)> = of.calls.iter().collect();
         calls.sort_by(|a, b| b.1.samples.cmp(&a.1.samples).then(a.0.cmp(b.0)));
         let seen = calls.iter().take_while(|(_, call)| call.samples >= self.least).count();
         let mut at = from;
@@ -138,8 +137,7 @@ impl Drawing<'_> {
         } else {
             format!("<text x=\"4\" y=\"13\">{}</text>", escape::text(name))
         };
-        write!(
-            self.out,
+        self.out += &format!(
             "<svg class=\"s{}\" x=\"{:.3}%\" y=\"{}\" width=\"{:.3}%\" height=\"{ROW}\"><title>{}{of}: {} %, {} samples\
              </title><rect width=\"100%\" height=\"{}\"/>{label}</svg>",
             self.colours.slot(layer),
@@ -150,8 +148,7 @@ impl Drawing<'_> {
             percent(width),
             grouped(samples),
             ROW - 1,
-        )
-        .expect("a string takes everything");
+        );
     }
 }
 
@@ -171,7 +168,7 @@ mod tests {
         let root = tree(stacks);
         let least = least(&root);
         let colours = crate::fixture::layers();
-        let colours = Colours::of(&colours);
+        let colours = Colours::of_profile(&colours);
         let mut drawing =
             Drawing { out: String::new(), least, whole: root.samples as f64, colours: &colours };
         drawing.calls(&root, 0.0, 0);

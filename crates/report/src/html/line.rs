@@ -2,8 +2,6 @@
 //!
 //! Widths are shares, so that it fits any screen and paper.
 
-use std::fmt::Write as _;
-
 use iostack_model::{Bins, Part, Stage};
 
 use super::colours::slot;
@@ -34,10 +32,6 @@ fn has_room(letters: usize, width: f64) -> bool {
     width > 0.006 + 0.0075 * letters as f64
 }
 
-fn put(out: &mut String, what: std::fmt::Arguments<'_>) {
-    out.write_fmt(what).expect("a string takes everything");
-}
-
 fn line<'a>(stages: impl Iterator<Item = (Stage, &'a Bins)>, whole_ns: f64) -> String {
     let mut out = format!(
         "<svg class=\"timeline\" width=\"100%\" height=\"{HEIGHT}\" role=\"img\" aria-label=\"stages\">"
@@ -55,19 +49,16 @@ fn line<'a>(stages: impl Iterator<Item = (Stage, &'a Bins)>, whole_ns: f64) -> S
         } else {
             String::new()
         };
-        put(
-            &mut out,
-            format_args!(
-                "<svg class=\"s{} shade{}\" x=\"{:.3}%\" width=\"{:.3}%\" height=\"{HEIGHT}\"><title>{name}: \
+        out += &format!(
+            "<svg class=\"s{} shade{}\" x=\"{:.3}%\" width=\"{:.3}%\" height=\"{HEIGHT}\"><title>{name}: \
                  {mean}, {} % ({})</title><rect width=\"100%\" height=\"{HEIGHT}\"/>{label}</svg>",
-                slot(stage),
-                // Neighbours of one part are told apart; a part of one stage has the colour of its name.
-                if stage.part() == Part::Platform { index % 2 } else { 0 },
-                from * 100.0,
-                width * 100.0,
-                percent(width),
-                stage.meaning(),
-            ),
+            slot(stage),
+            // Neighbours of one part are told apart; a part of one stage has the colour of its name.
+            if stage.part() == Part::Platform { index % 2 } else { 0 },
+            from * 100.0,
+            width * 100.0,
+            percent(width),
+            stage.meaning(),
         );
         from += width;
     }
@@ -84,13 +75,10 @@ pub(super) fn ruler(whole: f64, show: impl Fn(f64) -> String) -> String {
             place if place > 97.0 => "end",
             _ => "middle",
         };
-        put(
-            &mut ticks,
-            format_args!(
-                "<line x1=\"{place:.2}%\" x2=\"{place:.2}%\" y1=\"0\" y2=\"5\"/><text x=\"{place:.2}%\" y=\"17\" \
+        ticks += &format!(
+            "<line x1=\"{place:.2}%\" x2=\"{place:.2}%\" y1=\"0\" y2=\"5\"/><text x=\"{place:.2}%\" y=\"17\" \
                  text-anchor=\"{anchor}\">{}</text>",
-                show(tick)
-            ),
+            show(tick)
         );
     }
     format!("<svg class=\"timeruler\" width=\"100%\" height=\"20\" aria-hidden=\"true\">{ticks}</svg>")

@@ -1,6 +1,6 @@
 //! What can only a page draw?
 //!
-//!   figures  time ► plot ► svg    curves, with `plot.js` for tooltips, zoom and other scales
+//!   figures  time ► plot ► svg    curves, with `plot.js` for tooltips and zoom
 //!   flame  line  heat             stacks of calls, the mean I/O as a line, latency over time in shades
 //!   inventory  tiles              what was measured on, the figures to remember
 //!   page  raw  digest  escape     one file that fetches nothing, and what it holds for its reader
@@ -10,6 +10,7 @@
 
 #![expect(
     clippy::format_collect,
+    clippy::format_push_string,
     reason = "a page is assembled once, from pieces that read like the markup they become"
 )]
 

@@ -3,13 +3,16 @@
 //! Three significant digits with a unit that keeps them short: `212 k`, `21.3 µs`, `1.25 GB/s`, `4 KiB`. `plot.js`
 //! formats in the same way, so that a zoomed axis looks like the printed one.
 
+use serde::Serialize;
+
 use crate::text::format;
 
-/// What stands where there is no number.
+/// Sign for a number that does not exist.
 pub(crate) const NOTHING: &str = "–";
 
-/// What an axis or a column counts; decides the unit shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Kind of number on an axis or in a column; decides the unit shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Quantity {
     /// A bare count, or a rate of I/Os: `97`, `212 k`.
     #[default]
@@ -29,19 +32,6 @@ pub(crate) enum Quantity {
 }
 
 impl Quantity {
-    /// The word by which `plot.js` knows it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Quantity::Count => "count",
-            Quantity::Nanos => "nanos",
-            Quantity::Bytes => "bytes",
-            Quantity::Bandwidth => "bandwidth",
-            Quantity::Seconds => "seconds",
-            Quantity::Percent => "percent",
-            Quantity::Percentile => "percentile",
-        }
-    }
-
     /// The value with its unit as screens and tables write it: four digits of a rate.
     pub(crate) fn say(self, value: f64) -> String {
         if !value.is_finite() {

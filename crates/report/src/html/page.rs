@@ -3,46 +3,31 @@
 //! The shell around the sections: style, script and data inside, nothing fetched, and a policy that forbids the
 //! browser to try.
 
+use serde_json::{Map, Value};
+
 use super::digest::source_hash;
 use super::escape;
+use crate::document::Section;
 
 const STYLE: &str = concat!(
     include_str!("style.css"),
     include_str!("attribution.css"),
-    include_str!("inside.css"),
     include_str!("iocost.css"),
     include_str!("heat.css")
 );
 const SCRIPT: &str = concat!(include_str!("plot.js"), include_str!("flame.js"), include_str!("heat.js"));
 
-/// A section of the page: where it is found, what it is called, what it holds (HTML).
-pub(crate) struct Section {
-    /// Anchor; letters and dashes.
-    pub(crate) id: String,
-    /// Entry in the navigation; empty for a section that needs none.
-    pub(crate) short: String,
-    /// Heading; plain text, empty for none.
-    pub(crate) title: String,
-    /// HTML.
-    pub(crate) body: String,
-}
-
-impl Section {
-    pub(crate) fn new(id: &str, short: &str, title: &str, body: String) -> Section {
-        Section { id: id.to_owned(), short: short.to_owned(), title: title.to_owned(), body }
-    }
-}
-
-/// The finished document. `header` is HTML, `raw` is JSON.
+/// The finished document. `header` and the body of each section are HTML, `raw` is JSON; `plots` and `heat` are for scripts.
 pub(crate) fn document(
     title: &str,
     header: &str,
-    sections: &[Section],
-    [plots, heat]: [&[String]; 2],
+    sections: &[(&Section, String)],
+    [plots, heat]: [Map<String, Value>; 2],
     raw: &str,
 ) -> String {
     let navigation: String = sections
         .iter()
+        .map(|(section, _)| section)
         .filter(|section| !section.short.is_empty())
         .map(|section| format!("<a href=\"#{}\">{}</a>", section.id, escape::text(&section.short)))
         .collect();
@@ -56,21 +41,29 @@ pub(crate) fn document(
          <style>{STYLE}</style></head>\n<body>\n<header>{header}</header>\n<nav>{navigation}</nav>\n\
          <main>{body}</main>\n<footer><p>One file, nothing fetched: it can be kept, sent and printed. \
          <a id=\"download\" hidden=\"hidden\" href=\"#\">Download the data as JSON</a></p></footer>\n\
-         <script type=\"application/json\" id=\"data\">{{\"plots\":{{{plots}}},\"heat\":{{{heat}}},\"raw\":{raw}}}</script>\n\
+         <script type=\"application/json\" id=\"data\">{{\"plots\":{plots},\"heat\":{heat},\"raw\":{raw}}}</script>\n\
          <script>{SCRIPT}</script>\n</body></html>\n",
         title = escape::text(title),
         style_hash = source_hash(STYLE),
         script_hash = source_hash(SCRIPT),
-        plots = plots.join(",\n"),
-        heat = heat.join(",\n"),
+        plots = escape::script(&plots.into()),
+        heat = escape::script(&heat.into()),
     )
 }
 
-fn section_html(section: &Section) -> String {
-    let title = if section.title.is_empty() {
-        String::new()
-    } else {
-        format!("<h2>{}</h2>", escape::text(&section.title))
+fn section_html((section, body): &(&Section, String)) -> String {
+    let title = match section.title.as_str() {
+        "" => String::new(),
+        title => format!("<h2>{}</h2>", escape::text(title)),
     };
-    format!("<section id=\"{}\">{title}{}</section>\n", section.id, section.body)
+    let body = match &section.fold {
+        Some(inside) => {
+            let inside = escape::text(inside);
+            format!(
+                "<details class=\"fold\"><summary>{title}<small>{inside}</small></summary>{body}</details>"
+            )
+        }
+        None => title + body,
+    };
+    format!("<section id=\"{}\">{body}</section>\n", section.id)
 }

@@ -14,30 +14,26 @@ use super::scale::Scale;
 /// A figure with axes.
 #[derive(Default)]
 pub(crate) struct Plot {
-    /// What it shows, as a sentence where there is something to say.
+    /// Heading: a sentence where there is something to say.
     pub(crate) heading: String,
-    /// Horizontal axis.
     pub(crate) x: Axis,
-    /// Vertical axis.
     pub(crate) y: Axis,
-    /// The curves.
     pub(crate) series: Vec<Series>,
     /// Vertical lines: knees, change points.
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) marks: Vec<PlotMark>,
     /// Write each spot's label beside it (latency over throughput: the depth).
     pub(crate) label_spots: bool,
     /// Takes the whole width of the page.
     pub(crate) wide: bool,
 }
 
-/// One axis.
+/// Axis of a plot.
 #[derive(Clone, Default)]
 pub(crate) struct Axis {
-    /// What it counts, with the unit where the ticks do not carry it.
+    /// Quantity with its unit, where the ticks do not carry it.
     pub(crate) label: String,
-    /// How ticks and tooltips are written.
+    /// Form of ticks and tooltips.
     pub(crate) quantity: Quantity,
-    /// How it is divided at first.
     pub(crate) scale: Scale,
 }
 
@@ -47,7 +43,7 @@ impl Axis {
     }
 }
 
-/// How a series is drawn.
+/// Drawing style of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     /// Line, markers, band.
@@ -81,32 +77,27 @@ impl Look {
     }
 }
 
-/// One curve.
+/// Curve with its name in the legend.
 pub(crate) struct Series {
-    /// Name in the legend.
     pub(crate) name: String,
     /// Colour and marker, 0..8.
     pub(crate) slot: usize,
-    /// How it is drawn.
     pub(crate) look: Look,
     /// Its points, in order of x.
     pub(crate) spots: Vec<Spot>,
 }
 
-/// One point of a curve.
+/// Point of a curve.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spot {
-    /// Horizontal value.
     pub(crate) x: f64,
-    /// Vertical value.
     pub(crate) y: f64,
-    /// Lower end of the 95 % interval; equal to `y` without one.
+    /// Ends of the 95 % interval; equal to `y` without one.
     pub(crate) low: f64,
-    /// Upper end.
     pub(crate) high: f64,
     /// I/Os it rests on; 0 when that is said elsewhere.
     pub(crate) count: u64,
-    /// What the tooltip calls it; empty for the x value.
+    /// Name in the tooltip; empty for the x value.
     pub(crate) label: String,
     /// Some caveat concerns it.
     pub(crate) doubtful: bool,
@@ -125,10 +116,8 @@ impl Spot {
 }
 
 /// A vertical line with a word.
-pub(crate) struct Mark {
-    /// Where.
+pub(crate) struct PlotMark {
     pub(crate) x: f64,
-    /// What happened there.
     pub(crate) label: String,
     /// Colour of the series it belongs to.
     pub(crate) slot: Option<usize>,

@@ -5,123 +5,104 @@
 //! a page of a hundred histograms small. Time series and whatever else is drawn is in `plots` already.
 
 use iostack_model::{Bins, Direction, Inside, Layers, Outcome, Stages};
+use serde_json::{Map, Value, json};
 
 use super::escape;
 
 /// A JSON array of named outcomes.
 pub(crate) fn outcomes<'a>(named: impl Iterator<Item = (String, &'a Outcome)>) -> String {
-    let all: Vec<String> = named.map(|(name, outcome)| one(&name, outcome)).collect();
-    format!("[{}]", all.join(",\n"))
+    escape::script(&named.map(|(name, outcome)| one(&name, outcome)).collect())
 }
 
-fn one(name: &str, outcome: &Outcome) -> String {
-    let job = &outcome.job;
-    let mut fields = vec![
-        format!("\"name\":{}", escape::json(name)),
-        format!("\"rw\":\"{}\"", job.rw_name()),
-        format!("\"engine\":\"{}\"", job.engine.name()),
-        format!("\"queue_depth\":{}", job.depth()),
-        format!("\"threads\":{}", job.threads),
-        format!("\"block_size_max\":{}", job.block_sizes.largest().0),
-        format!("\"seed\":{}", job.seed),
-        format!("\"elapsed_ns\":{}", outcome.elapsed.0),
-        format!(
-            "\"iops\":[{}]",
-            [outcome.iops.mean, outcome.iops.low, outcome.iops.high].map(escape::number).join(",")
-        ),
-        format!("\"depth_achieved\":{}", escape::number(outcome.depth_achieved)),
-    ];
-    match &outcome.inside {
-        Some(inside) => fields.push(format!("\"inside\":{}", of_inside(inside))),
-        None => fields.extend([
-            format!("\"cpu_ns\":[{},{},{}]", outcome.cpu.user.0, outcome.cpu.system.0, outcome.cpu.workers.0),
-            format!("\"syscalls\":{}", outcome.cpu.syscalls),
-        ]),
+fn one(name: &str, outcome: &Outcome) -> Value {
+    let (job, cpu) = (&outcome.job, &outcome.cpu);
+    let iops = [outcome.iops.mean, outcome.iops.low, outcome.iops.high].map(escape::number);
+    let mut all = json!({
+        "name": name,
+        "rw": job.rw_name(),
+        "engine": job.engine.name(),
+        "queue_depth": job.depth(),
+        "threads": job.threads,
+        "block_size_max": job.block_sizes.largest().0,
+        "seed": job.seed,
+        "elapsed_ns": outcome.elapsed.0,
+        "iops": iops,
+        "depth_achieved": escape::number(outcome.depth_achieved),
+    });
+    if let Some(inside) = &outcome.inside {
+        all["inside"] = of_inside(inside);
+    } else {
+        all["cpu_ns"] = json!([cpu.user.0, cpu.system.0, cpu.workers.0]);
+        all["syscalls"] = json!(cpu.syscalls);
     }
     for direction in Direction::ALL {
         let flow = outcome.flow(direction);
         if flow.latency.count > 0 {
-            fields.push(format!(
-                "\"{}\":{{\"bytes\":{},{}}}",
-                direction.name(),
-                flow.bytes.0,
-                bins(&flow.latency)
-            ));
+            all[direction.name()] = bins(&flow.latency);
+            all[direction.name()]["bytes"] = json!(flow.bytes.0);
         }
     }
     if outcome.sync.count > 0 {
-        fields.push(format!("\"sync\":{{{}}}", bins(&outcome.sync)));
+        all["sync"] = bins(&outcome.sync);
     }
     if outcome.stages.is_some() || outcome.layers.is_some() {
-        let went = attribution(outcome.stages.as_ref(), outcome.layers.as_ref());
-        fields.push(format!("\"attribution\":{went}"));
+        all["attribution"] = attribution(outcome.stages.as_ref(), outcome.layers.as_ref());
     }
-    format!("{{{}}}", fields.join(","))
+    all
 }
 
-/// What a simulation saw; what it says of flash and over time is on the page.
-fn of_inside(inside: &Inside) -> String {
+fn by_name<'a>(each: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
+    Value::Object(each.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
+}
+
+/// Resources and stages of a simulation; flash and values over time are on the page.
+fn of_inside(inside: &Inside) -> Value {
     let resources = inside.resources.iter().map(|resource| {
-        format!(
-            "{{\"name\":{},\"count\":{},\"busy\":{},\"visits\":{},\"service_ns\":{},\"wait_ns\":{}}}",
-            escape::json(&resource.name),
-            resource.count,
-            escape::number(resource.busy),
-            resource.visits,
-            escape::number(resource.service_ns),
-            escape::number(resource.wait_ns)
-        )
+        json!({
+            "name": resource.name,
+            "count": resource.count,
+            "busy": escape::number(resource.busy),
+            "visits": resource.visits,
+            "service_ns": escape::number(resource.service_ns),
+            "wait_ns": escape::number(resource.wait_ns),
+        })
     });
     let flows = inside.flows.iter().map(|flow| {
-        let each = flow.stages.iter().map(|(stage, own)| format!("\"{}\":{{{}}}", stage.name(), bins(own)));
-        format!("\"{}\":{{{}}}", flow.direction.name(), each.collect::<Vec<_>>().join(","))
+        (flow.direction.name(), by_name(flow.stages.iter().map(|(stage, own)| (stage.name(), bins(own)))))
     });
-    format!(
-        "{{\"device\":{},\"state\":{},\"seed\":{},\"resources\":[{}],\"stages\":{{{}}}}}",
-        escape::json(&inside.device),
-        escape::json(&inside.state),
-        inside.seed,
-        resources.collect::<Vec<_>>().join(","),
-        flows.collect::<Vec<_>>().join(",")
-    )
+    json!({
+        "device": inside.device,
+        "state": inside.state,
+        "seed": inside.seed,
+        "resources": resources.collect::<Value>(),
+        "stages": by_name(flows),
+    })
 }
 
-/// What a trace and a profile counted: each way's whole and stages, each layer's time.
-fn attribution(stages: Option<&Stages>, layers: Option<&Layers>) -> String {
+/// The whole and the stages of each way of a trace, the time of each layer of a profile.
+fn attribution(stages: Option<&Stages>, layers: Option<&Layers>) -> Value {
     let ways = stages.into_iter().flat_map(|stages| &stages.ways).map(|way| {
-        let each = way.stages.iter().map(|(stage, own)| format!("\"{}\":{{{}}}", stage.name(), bins(own)));
-        let each: Vec<String> = each.collect();
-        format!(
-            "{{\"way\":\"{}\",\"whole\":{{{}}},\"stages\":{{{}}}}}",
-            way.way.name(),
-            bins(&way.whole),
-            each.join(",")
-        )
+        let stages = by_name(way.stages.iter().map(|(stage, own)| (stage.name(), bins(own))));
+        json!({"way": way.way.name(), "whole": bins(&way.whole), "stages": stages})
     });
-    let rows = layers.into_iter().flat_map(|layers| &layers.rows).map(|row| {
-        format!(
-            "{{\"layer\":{},\"time_ns\":{},\"samples\":{}}}",
-            escape::json(&row.layer),
-            row.time.0,
-            row.samples
-        )
-    });
-    format!("[{}]", ways.chain(rows).collect::<Vec<_>>().join(",\n"))
+    let rows = layers
+        .into_iter()
+        .flat_map(|layers| &layers.rows)
+        .map(|row| json!({"layer": row.layer, "time_ns": row.time.0, "samples": row.samples}));
+    ways.chain(rows).collect()
 }
 
-fn bins(bins: &Bins) -> String {
+fn bins(bins: &Bins) -> Value {
     let mut before = 0;
-    let mut counts = Vec::with_capacity(bins.counts.len());
-    for &(index, count) in &bins.counts {
-        counts.push(format!("{},{count}", index - before));
-        before = index;
-    }
-    format!(
-        "\"count\":{},\"sum_ns\":{},\"min_ns\":{},\"max_ns\":{},\"bins\":[{}]",
-        bins.count,
-        bins.sum_ns,
-        bins.min_ns,
-        bins.max_ns,
-        counts.join(",")
-    )
+    let steps = bins.counts.iter().flat_map(|&(index, count)| {
+        let step = index - std::mem::replace(&mut before, index);
+        [u64::from(step), count]
+    });
+    json!({
+        "count": bins.count,
+        "sum_ns": bins.sum_ns,
+        "min_ns": bins.min_ns,
+        "max_ns": bins.max_ns,
+        "bins": steps.collect::<Vec<u64>>(),
+    })
 }

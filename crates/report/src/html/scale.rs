@@ -1,9 +1,12 @@
 //! Where on an axis does a value stand, and which values get a tick?
 
-/// How an axis is divided.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+use serde::Serialize;
+
+/// Division of an axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Scale {
-    /// Equal steps.
+    /// Equal steps for equal differences.
     #[default]
     Linear,
     /// Doublings: queue depth, request size, threads.
@@ -15,16 +18,6 @@ pub(crate) enum Scale {
 }
 
 impl Scale {
-    /// The word by which `plot.js` knows it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Scale::Linear => "linear",
-            Scale::Log2 => "log2",
-            Scale::Log10 => "log10",
-            Scale::Nines => "nines",
-        }
-    }
-
     /// Doublings where the values are spread by factors.
     pub(crate) fn of(values: &[f64]) -> Scale {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);

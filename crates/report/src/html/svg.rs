@@ -1,9 +1,7 @@
 //! Where on the paper does each point of a plot stand?
 //!
-//! Draws the axes, bands, lines, markers and labels of a [`Plot`] as an `<svg>` that needs no script. `plot.js` draws
-//! the same from the same numbers when the reader zooms; keep the two alike. Start reading at [`draw`].
-
-use std::fmt::Write as _;
+//! Draws the axes, bands, lines, markers and labels of a [`Plot`] as an `<svg>` that needs no script. `plot.js` finds
+//! points in it by [`frame`]. Start reading at [`draw`].
 
 use super::escape;
 use super::plot::{Axis, Look, Plot, Series, Spot};
@@ -22,19 +20,19 @@ const LABEL_HEIGHT: f64 = 13.0;
 struct Frame {
     width: f64,
     right: f64,
-    x: Span,
-    y: Span,
+    x: AxisSpan,
+    y: AxisSpan,
 }
 
 /// The visible part of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Span {
+pub(super) struct AxisSpan {
     scale: Scale,
     low: f64,
     high: f64,
 }
 
-impl Span {
+impl AxisSpan {
     /// 0 at `low`, 1 at `high`.
     fn share(self, value: f64) -> Option<f64> {
         let (low, high) = (self.scale.position(self.low)?, self.scale.position(self.high)?);
@@ -42,7 +40,12 @@ impl Span {
     }
 
     /// The smallest span of an axis that shows all values with a little air.
-    pub(super) fn around(axis: &Axis, values: impl Iterator<Item = f64>, air: f64, from_zero: bool) -> Span {
+    pub(super) fn around(
+        axis: &Axis,
+        values: impl Iterator<Item = f64>,
+        air: f64,
+        from_zero: bool,
+    ) -> AxisSpan {
         let scale = axis.scale;
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|&value| scale.position(value).is_some()) {
@@ -56,7 +59,7 @@ impl Span {
                 (low, high) = (low / 1.5, high * 1.5);
             }
             let factor = (high / low).powf(air);
-            return Span { scale, low: low / factor, high: high * factor };
+            return AxisSpan { scale, low: low / factor, high: high * factor };
         }
         if from_zero && scale == Scale::Linear {
             low = low.min(0.0);
@@ -64,12 +67,13 @@ impl Span {
         if high <= low {
             high = low + low.abs().max(1.0);
         }
-        Span { scale, low, high: high + (high - low) * air }
+        AxisSpan { scale, low, high: high + (high - low) * air }
     }
 }
 
 impl Frame {
-    fn of(plot: &Plot, width: f64) -> Frame {
+    fn of_plot(plot: &Plot) -> Frame {
+        let width = if plot.wide { 1130.0 } else { 560.0 };
         let curves = || plot.series.iter().filter(|series| series.look != Look::Ideal);
         let spots = || curves().flat_map(|series| &series.spots);
         let highest = spots().map(|spot| spot.y).filter(|y| y.is_finite()).fold(0.0, f64::max);
@@ -93,8 +97,8 @@ impl Frame {
         Frame {
             width,
             right: width - 14.0 - letters as f64 * LETTER,
-            x: Span::around(&plot.x, spots().map(|spot| spot.x), x_air, plot.x.scale == Scale::Linear),
-            y: Span::around(&plot.y, heights, 0.05, true),
+            x: AxisSpan::around(&plot.x, spots().map(|spot| spot.x), x_air, plot.x.scale == Scale::Linear),
+            y: AxisSpan::around(&plot.y, heights, 0.05, true),
         }
     }
 
@@ -120,10 +124,16 @@ fn labels_at_end(plot: &Plot) -> bool {
         && !plot.label_spots
 }
 
+/// The right end of the horizontal axis, the values at its ends, and those of the vertical one.
+pub(super) fn frame(plot: &Plot) -> [f64; 5] {
+    let Frame { right, x, y, .. } = Frame::of_plot(plot);
+    [right, x.low, x.high, y.low, y.high]
+}
+
 /// The plot as an `<svg>` element.
 pub(super) fn draw(plot: &Plot, id: &str) -> String {
-    let width = if plot.wide { 1130.0 } else { 560.0 };
-    let frame = Frame::of(plot, width);
+    let frame = Frame::of_plot(plot);
+    let width = frame.width;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" role=\"img\" \
          aria-label=\"{}: {} over {}\"><clipPath id=\"clip-{id}\"><rect x=\"{LEFT}\" y=\"{}\" width=\"{:.1}\" \
@@ -135,24 +145,20 @@ pub(super) fn draw(plot: &Plot, id: &str) -> String {
         (frame.right - LEFT).max(1.0),
         BOTTOM - TOP + 6.0,
     );
-    out.push_str(&axes(plot, &frame));
-    out.push_str(&marks(plot, &frame));
-    put(&mut out, format_args!("<g clip-path=\"url(#clip-{id})\">"));
+    out += &axes(plot, &frame);
+    out += &marks(plot, &frame);
+    out += &format!("<g clip-path=\"url(#clip-{id})\">");
     for series in &plot.series {
-        out.push_str(&curve(series, &frame));
+        out += &curve(series, &frame);
     }
-    out.push_str("</g>");
+    out += "</g>";
     if plot.label_spots {
-        out.push_str(&spot_labels(plot, &frame));
+        out += &spot_labels(plot, &frame);
     } else if labels_at_end(plot) {
-        out.push_str(&end_labels(plot, &frame));
+        out += &end_labels(plot, &frame);
     }
-    out.push_str("</svg>");
+    out += "</svg>";
     out
-}
-
-fn put(out: &mut String, what: std::fmt::Arguments<'_>) {
-    out.write_fmt(what).expect("a string takes everything");
 }
 
 fn axes(plot: &Plot, frame: &Frame) -> String {
@@ -160,15 +166,12 @@ fn axes(plot: &Plot, frame: &Frame) -> String {
     for tick in frame.y.scale.ticks(frame.y.low, frame.y.high, 6) {
         let Some(y) = frame.y(tick) else { continue };
         let text = plot.y.quantity.show(tick);
-        put(
-            &mut out,
-            format_args!(
-                "<path class=\"grid\" d=\"M{LEFT} {y:.1}H{right:.1}\"/><text x=\"{x}\" y=\"{baseline:.1}\" \
+        out += &format!(
+            "<path class=\"grid\" d=\"M{LEFT} {y:.1}H{right:.1}\"/><text x=\"{x}\" y=\"{baseline:.1}\" \
              class=\"y\">{text}</text>",
-                right = frame.right,
-                x = LEFT - 7.0,
-                baseline = y + 4.0,
-            ),
+            right = frame.right,
+            x = LEFT - 7.0,
+            baseline = y + 4.0,
         );
     }
     let room = ((frame.right - LEFT) / 56.0) as usize;
@@ -177,24 +180,18 @@ fn axes(plot: &Plot, frame: &Frame) -> String {
         let text = plot.x.quantity.show(tick);
         // The last one must not leave the paper.
         let text_x = x.min(frame.width - 2.0 - text.chars().count() as f64 * LETTER / 2.0);
-        put(
-            &mut out,
-            format_args!(
-                "<path class=\"tick\" d=\"M{x:.1} {BOTTOM}v5\"/><text x=\"{text_x:.1}\" y=\"{}\" class=\"x\">{text}</text>",
-                BOTTOM + 18.0,
-            ),
+        out += &format!(
+            "<path class=\"tick\" d=\"M{x:.1} {BOTTOM}v5\"/><text x=\"{text_x:.1}\" y=\"{}\" class=\"x\">{text}</text>",
+            BOTTOM + 18.0,
         );
     }
-    put(
-        &mut out,
-        format_args!(
-            "<path class=\"base\" d=\"M{LEFT} {BOTTOM}H{right:.1}\"/><text x=\"4\" y=\"14\" class=\"name\">{y_name}</text>\
+    out += &format!(
+        "<path class=\"base\" d=\"M{LEFT} {BOTTOM}H{right:.1}\"/><text x=\"4\" y=\"14\" class=\"name\">{y_name}</text>\
          <text x=\"{right:.1}\" y=\"{x_baseline}\" class=\"name end\">{x_name}</text></g>",
-            right = frame.right,
-            x_baseline = BOTTOM + 36.0,
-            y_name = escape::text(&axis_name(&plot.y)),
-            x_name = escape::text(&axis_name(&plot.x)),
-        ),
+        right = frame.right,
+        x_baseline = BOTTOM + 36.0,
+        y_name = escape::text(&axis_name(&plot.y)),
+        x_name = escape::text(&axis_name(&plot.x)),
     );
     out
 }
@@ -216,15 +213,12 @@ fn marks(plot: &Plot, frame: &Frame) -> String {
         let room = mark.label.chars().count() as f64 * LETTER;
         let to_the_left = if mark.leftward { x - LEFT > room } else { frame.right - x < room };
         let (anchor, shift) = if to_the_left { (" end", -5.0) } else { ("", 5.0) };
-        put(
-            &mut out,
-            format_args!(
-                "<g class=\"mark{slot}\"><path d=\"M{x:.1} {TOP}V{BOTTOM}\"/><text x=\"{text_x:.1}\" y=\"{y:.1}\" \
+        out += &format!(
+            "<g class=\"mark{slot}\"><path d=\"M{x:.1} {TOP}V{BOTTOM}\"/><text x=\"{text_x:.1}\" y=\"{y:.1}\" \
              class=\"label{anchor}\">{label}</text></g>",
-                text_x = x + shift,
-                y = TOP + 8.0 + (index % 4) as f64 * LABEL_HEIGHT,
-                label = escape::text(&mark.label),
-            ),
+            text_x = x + shift,
+            y = TOP + 8.0 + (index % 4) as f64 * LABEL_HEIGHT,
+            label = escape::text(&mark.label),
         );
     }
     out
@@ -232,7 +226,7 @@ fn marks(plot: &Plot, frame: &Frame) -> String {
 
 fn curve(series: &Series, frame: &Frame) -> String {
     let mut out = format!("<g class=\"series s{} {}\">", series.slot, series.look.name());
-    out.push_str(&bands(series, frame));
+    out += &bands(series, frame);
     let mut line = String::new();
     let mut previous = None;
     let mut first = None;
@@ -240,7 +234,7 @@ fn curve(series: &Series, frame: &Frame) -> String {
         let place = frame.x(spot.x).zip(frame.y(spot.y));
         if let Some((x, y)) = place {
             let step = if previous.is_some() { 'L' } else { 'M' };
-            put(&mut line, format_args!("{step}{x:.1} {y:.1}"));
+            line += &format!("{step}{x:.1} {y:.1}");
             first = first.or(Some(x));
         }
         previous = place;
@@ -248,26 +242,20 @@ fn curve(series: &Series, frame: &Frame) -> String {
     if series.look == Look::Area
         && let (Some(first), Some((last, _))) = (first, previous)
     {
-        put(
-            &mut out,
-            format_args!("<path class=\"fill\" d=\"{line}L{last:.1} {BOTTOM}L{first:.1} {BOTTOM}Z\"/>"),
-        );
+        out += &format!("<path class=\"fill\" d=\"{line}L{last:.1} {BOTTOM}L{first:.1} {BOTTOM}Z\"/>");
     }
-    put(&mut out, format_args!("<path class=\"line\" d=\"{line}\"/>"));
+    out += &format!("<path class=\"line\" d=\"{line}\"/>");
     if series.look.has_markers() || series.spots.len() == 1 {
         for spot in &series.spots {
             if let Some((x, y)) = frame.x(spot.x).zip(frame.y(spot.y)) {
                 if spot.doubtful {
-                    put(
-                        &mut out,
-                        format_args!("<circle class=\"doubt\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7\"/>"),
-                    );
+                    out += &format!("<circle class=\"doubt\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7\"/>");
                 }
-                put(&mut out, format_args!("<path class=\"marker\" d=\"{}\"/>", marker(series.slot, x, y)));
+                out += &format!("<path class=\"marker\" d=\"{}\"/>", marker(series.slot, x, y));
             }
         }
     }
-    out.push_str("</g>");
+    out += "</g>";
     out
 }
 
@@ -280,11 +268,11 @@ fn bands(series: &Series, frame: &Frame) -> String {
         };
         let (low, high) = (edge(|spot| spot.low), edge(|spot| spot.high));
         if let ([(x, bottom)], [(_, top)]) = (low.as_slice(), high.as_slice()) {
-            put(&mut out, format_args!("<path class=\"whisker\" d=\"M{x:.1} {bottom:.1}V{top:.1}\"/>"));
+            out += &format!("<path class=\"whisker\" d=\"M{x:.1} {bottom:.1}V{top:.1}\"/>");
         } else if !low.is_empty() {
             let outline: Vec<String> =
                 high.iter().chain(low.iter().rev()).map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
-            put(&mut out, format_args!("<path class=\"band\" d=\"M{}Z\"/>", outline.join("L")));
+            out += &format!("<path class=\"band\" d=\"M{}Z\"/>", outline.join("L"));
         }
     }
     out
@@ -315,15 +303,12 @@ fn end_labels(plot: &Plot, frame: &Frame) -> String {
     }
     let mut out = String::new();
     for (y, series) in ends {
-        put(
-            &mut out,
-            format_args!(
-                "<text class=\"direct s{}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                series.slot,
-                frame.right + 8.0,
-                y + 4.0,
-                escape::text(&shortened(&series.name)),
-            ),
+        out += &format!(
+            "<text class=\"direct s{}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            series.slot,
+            frame.right + 8.0,
+            y + 4.0,
+            escape::text(&shortened(&series.name)),
         );
     }
     out
@@ -351,15 +336,12 @@ fn spot_labels(plot: &Plot, frame: &Frame) -> String {
                 continue;
             }
             before = (x, y);
-            put(
-                &mut out,
-                format_args!(
-                    "<text class=\"spot s{}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                    series.slot,
-                    x + 6.0,
-                    y + 12.0,
-                    escape::text(&spot.label),
-                ),
+            out += &format!(
+                "<text class=\"spot s{}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                series.slot,
+                x + 6.0,
+                y + 12.0,
+                escape::text(&spot.label),
             );
         }
     }

@@ -7,7 +7,7 @@ use iostack_model::{Caveat, Direction, IntervalFlow, Outcome};
 
 use super::figures::latency_axis;
 use super::numbers::{Quantity, significant};
-use super::plot::{Axis, Look, Mark, Plot, Series, Spot};
+use super::plot::{Axis, Look, Plot, PlotMark, Series, Spot};
 use super::scale::Scale;
 use crate::inside::falls;
 
@@ -91,13 +91,13 @@ pub(crate) fn gauges(outcome: &Outcome) -> Vec<Plot> {
         .collect()
 }
 
-/// Where the rate fell and something had run out, else where the series alone shows a change.
-fn marks(outcome: &Outcome) -> Vec<Mark> {
+/// Marks where the rate fell and something had run out, else where the series alone shows a change.
+fn marks(outcome: &Outcome) -> Vec<PlotMark> {
     let falls = outcome.inside.as_ref().map_or_else(Vec::new, |inside| falls(outcome, inside));
     if falls.is_empty() {
         return outcome.caveats.iter().filter_map(mark).collect();
     }
-    let each = falls.iter().map(|fall| Mark {
+    let each = falls.iter().map(|fall| PlotMark {
         x: fall.at.as_secs_f64(),
         label: format!("{}: {} %", fall.what(), significant((fall.after / fall.before - 1.0) * 100.0)),
         slot: None,
@@ -106,14 +106,14 @@ fn marks(outcome: &Outcome) -> Vec<Mark> {
     each.collect()
 }
 
-fn mark(caveat: &Caveat) -> Option<Mark> {
+fn mark(caveat: &Caveat) -> Option<PlotMark> {
     let (word, at, before, after) = match caveat {
         Caveat::Cliff { at, before, after } => ("cliff", at, before, after),
         Caveat::RateStep { at, before, after } => ("step", at, before, after),
         _ => return None,
     };
     let change = significant((after / before - 1.0) * 100.0);
-    Some(Mark {
+    Some(PlotMark {
         x: at.as_secs_f64(),
         label: format!("{word} at {} s: {change} %", significant(at.as_secs_f64())),
         slot: None,

@@ -10,7 +10,7 @@ use iostack_model::answers::{
 
 use crate::document::{Block, Cell, Column, Document, Drawn, Row, Section, Table};
 use crate::html::numbers::{Quantity, date};
-use crate::html::plot::{Axis, Look, Mark, Plot, Series, Spot};
+use crate::html::plot::{Axis, Look, Plot, PlotMark, Series, Spot};
 use crate::html::scale::Scale;
 use crate::text::format::change;
 use crate::text::glyphs::sparkline;
@@ -243,7 +243,7 @@ fn plot(series: &HistorySeries, figure: HistoryFigure) -> Plot {
     let look = if values.len() > 2 * RUNS { Look::Plain } else { Look::Line };
     let runs =
         Series { name: figure.name().to_owned(), slot: 0, look, spots: values.iter().map(spot).collect() };
-    let mark = |step: &HistoryStep| Mark {
+    let mark = |step: &HistoryStep| PlotMark {
         x: f64::from(step.run) + 1.0,
         label: change(step.change_percent.mean),
         slot: Some(usize::from(step.worse)),

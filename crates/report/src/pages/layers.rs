@@ -20,7 +20,7 @@ pub(crate) fn section(layers: &Layers) -> Section {
     if layers.rows.is_empty() {
         section.put(Block::Note("no sample fell into the subject".to_owned()));
     } else {
-        let colours = Colours::of(layers);
+        let colours = Colours::of_profile(layers);
         section.page(Block::Tiles(tiles(layers)));
         section.put(Block::Table(by_layer(layers, &colours)));
         if let Some(drawn) = flame::figure(layers, &colours, &measured(layers)) {

@@ -14,16 +14,13 @@ fn section(costs: &[PathCost]) -> Section {
     let mut section = Section::new("path-costs", "Costs", "What single parts of the path cost");
     let mut table = table();
     for cost in costs {
-        let below = [Some(&cost.how), cost.note.as_ref()];
+        let place = cost.published_where.as_ref();
+        let place = place.map(|place| format!("published: {place}: another machine, not a target"));
+        let below = [Some(cost.how.clone()), cost.note.clone(), place];
         let row = table.row(row(cost));
-        row.below = below.into_iter().flatten().filter(|line| !line.is_empty()).cloned().collect();
+        row.below = below.into_iter().flatten().filter(|line| !line.is_empty()).collect();
     }
     section.put(Block::Table(table));
-    let mut places: Vec<&str> = costs.iter().filter_map(|cost| cost.published_where.as_deref()).collect();
-    places.dedup();
-    for place in places {
-        section.fact("published", format!("{place}: another machine, not a target"));
-    }
     section
 }
 

@@ -2,11 +2,12 @@
 //!
 //! Steps whose points are alternatives become tables of bars: throughput beside CPU cost. Start reading at [`bars`].
 
-use iostack_model::Outcome;
-use iostack_model::answers::{Point, StepKind};
+use iostack_model::answers::{Point, Step, StepKind};
+use iostack_model::{Bins, Interval, Outcome};
 
-use super::drawn::{Drawn, Figures, all};
+use super::drawings::{Figures, outcomes};
 use super::point_name;
+use super::summary::distinct;
 use crate::document::{Bar, Cell, Column, Doubts, Row, Table};
 use crate::html::figures::{bandwidth, iops, quantile};
 use crate::html::numbers::Quantity;
@@ -14,108 +15,98 @@ use crate::html::plot::slots;
 use crate::pages::numbers::{captioned, per_io};
 use crate::text::format::{percent, rate};
 
-/// What a bar stands for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Figure {
-    Rate(&'static str),
-    Bandwidth,
-    Cpu,
-    Median,
-    Tail,
+/// Measure that a column of bars stands for.
+pub(super) struct Measure {
+    head: &'static str,
+    quantity: Quantity,
+    value: fn(&Outcome) -> Interval,
 }
 
-const RATE: Figure = Figure::Rate("IOPS");
+const RATE: Measure = Measure { head: "IOPS", quantity: Quantity::Count, value: iops };
+const DURABLE: Measure = Measure { head: "durable writes per second", ..RATE };
+const BANDWIDTH: Measure =
+    Measure { head: "bandwidth, MB/s", quantity: Quantity::Bandwidth, value: bandwidth };
+const CPU: Measure = Measure {
+    head: "CPU time per I/O",
+    quantity: Quantity::Nanos,
+    value: |outcome| Interval::exact(outcome.cpu_ns_per_io().unwrap_or(f64::NAN)),
+};
+const TAIL: Measure =
+    Measure { head: "p99 latency", value: |outcome| quantile(&outcome.latency(), 0.99), ..CPU };
+const CALL_MEDIAN: Measure =
+    Measure { head: "p50 latency", value: |outcome| quantile(&call_latency(outcome), 0.5), ..CPU };
+const CALL_TAIL: Measure = Measure { value: |outcome| quantile(&call_latency(outcome), 0.99), ..TAIL };
+
 const INTERVAL: &str = "\u{b1}: 95 % interval of the mean; of percentiles from order statistics";
 /// Parts of the CPU time, each with its colour.
 const CPU_PARTS: [(usize, &str); 3] = [(0, "user"), (4, "system"), (5, "kernel workers")];
 
-impl Figure {
-    const fn head(self) -> &'static str {
-        match self {
-            Figure::Rate(head) => head,
-            Figure::Bandwidth => "bandwidth",
-            Figure::Cpu => "CPU time per I/O",
-            Figure::Median => "p50 latency",
-            Figure::Tail => "p99 latency",
-        }
-    }
-
-    const fn quantity(self) -> Quantity {
-        match self {
-            Figure::Rate(_) => Quantity::Count,
-            Figure::Bandwidth => Quantity::Bandwidth,
-            Figure::Cpu | Figure::Median | Figure::Tail => Quantity::Nanos,
-        }
-    }
+/// Alternatives of a step: a row each, bars of these measures, then details in words.
+pub(super) struct Comparison {
+    of: &'static str,
+    measures: &'static [Measure],
+    heads: &'static [&'static str],
+    details: fn(&Outcome) -> Vec<String>,
+    /// Rows are grouped by series and called by label, not the other way round.
+    by_series: bool,
 }
 
-/// By what the rows are grouped, and what a row is then called.
-#[derive(Clone, Copy)]
-enum Grouping {
-    Label,
-    Series,
+pub(super) const ENGINES: Comparison = Comparison {
+    of: "engine",
+    measures: &[RATE, CPU],
+    heads: &["clocks / I/O", "syscalls / I/O", "switches / I/O", "busiest thread"],
+    details: costs,
+    by_series: false,
+};
+pub(super) const PATHS: Comparison = Comparison {
+    of: "path",
+    measures: &[BANDWIDTH, CPU],
+    heads: &["CPU / KiB", "p50", "p99", "syscalls / I/O"],
+    details: byte_costs,
+    by_series: false,
+};
+pub(super) const SCHEDULERS: Comparison = Comparison {
+    of: "scheduler",
+    measures: &[RATE, TAIL],
+    heads: &["CPU / I/O", "p50"],
+    details: short_costs,
+    by_series: true,
+};
+pub(super) const CELLS: Comparison = Comparison {
+    of: "cell",
+    measures: &[BANDWIDTH, RATE],
+    heads: &["p50", "p99"],
+    details: tails,
+    by_series: false,
+};
+pub(super) const CALLS: Comparison = Comparison {
+    of: "call",
+    measures: &[DURABLE, CALL_MEDIAN, CALL_TAIL],
+    heads: &[],
+    details: |_| Vec::new(),
+    by_series: false,
+};
+
+/// Time of the call that makes data durable, else of the I/O.
+pub(super) fn call_latency(outcome: &Outcome) -> Bins {
+    if outcome.sync.count > 0 { outcome.sync.clone() } else { outcome.latency() }
 }
 
-/// Engines: what they reach and what they cost.
-pub(super) fn engines(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
-    let details: Details = (&["clocks / I/O", "syscalls / I/O", "switches / I/O", "busiest thread"], costs);
-    bars(drawn, "engine", &[RATE, Figure::Cpu], details, Grouping::Label, doubts)
-}
-
-/// Paths: the same, and the cost of a byte.
-pub(super) fn paths(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
-    let details: Details = (&["CPU / KiB", "p50", "p99", "syscalls / I/O"], byte_costs);
-    bars(drawn, "path", &[Figure::Bandwidth, Figure::Cpu], details, Grouping::Label, doubts)
-}
-
-/// Schedulers: rate and tail.
-pub(super) fn schedulers(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
-    bars(
-        drawn,
-        "scheduler",
-        &[RATE, Figure::Tail],
-        (&["CPU / I/O", "p50"], short_costs),
-        Grouping::Series,
-        doubts,
-    )
-}
-
-/// The cells of the summary, as they were measured.
-pub(super) fn cells(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
-    bars(drawn, "cell", &[Figure::Bandwidth, RATE], (&["p50", "p99"], tails), Grouping::Label, doubts)
-}
-
-/// Calls that make data durable.
-pub(super) fn sync(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
-    let figures = [Figure::Rate("durable writes per second"), Figure::Median, Figure::Tail];
-    bars(drawn, "call", &figures, (&[], |_| Vec::new()), Grouping::Label, doubts)
-}
-
-type Details = (&'static [&'static str], fn(&Outcome) -> Vec<String>);
-
-fn bars(
-    drawn: &Drawn<'_>,
-    of: &str,
-    figures: &[Figure],
-    details: Details,
-    grouping: Grouping,
-    doubts: &mut Doubts,
-) -> Figures {
-    let points = &drawn.step.points;
-    let by_engine = drawn.step.id == StepKind::Engines;
-    let hues = distinct(points, |point| hue(point, by_engine));
+/// The table of a comparison.
+pub(super) fn bars(step: &Step, compared: &Comparison, doubts: &mut Doubts) -> Figures {
+    let points = &step.points;
+    let by_engine = step.id == StepKind::Engines;
+    let hues = distinct(points.iter().map(|point| hue(point, by_engine)));
     let colours = slots(&hues);
-    let series = distinct(points, |point| point.series.name()).len();
-    let key: fn(&Point) -> &str = match grouping {
-        Grouping::Label => |point| &point.label,
-        Grouping::Series => |point| point.series.name(),
-    };
-    let keys = distinct(points, key);
+    let series = distinct(points.iter().map(|point| point.series.name())).len();
+    let key: fn(&Point) -> &str =
+        if compared.by_series { |point| point.series.name() } else { |point| &point.label };
+    let keys = distinct(points.iter().map(key));
     // A heading above each single bar would only repeat its name.
     let grouped = keys.len() > 1 && keys.len() < points.len();
-    let columns = figures.iter().flat_map(|figure| [Column::bars(""), Column::number(figure.head())]);
-    let columns = columns.chain(details.0.iter().map(|head| Column::number(*head)));
-    let mut table = Table::new(std::iter::once(Column::words(of)).chain(columns).collect());
+    let columns = compared.measures.iter().flat_map(|one| [Column::bars(""), Column::number(one.head)]);
+    let columns = columns.chain(compared.heads.iter().map(|head| Column::number(*head)));
+    let mut table = Table::new(std::iter::once(Column::words(compared.of)).chain(columns).collect());
     let groups = if grouped { keys } else { vec![""] };
     for group in groups {
         let of_group: Vec<&Point> = points.iter().filter(|point| !grouped || key(point) == group).collect();
@@ -126,74 +117,51 @@ fn bars(
             let colour =
                 hues.iter().position(|name| *name == hue(point, by_engine)).map_or(0, |at| colours[at]);
             let marks = doubts.refer(&point.outcome.caveats);
-            let mut row = vec![Cell::from(row_name(point, grouping, grouped, series)).marked(marks)];
-            for figure in figures {
-                row.extend(drawn_and_told(*figure, drawn, point, &of_group, colour));
+            let mut row =
+                vec![Cell::from(row_name(point, compared.by_series, grouped, series)).marked(marks)];
+            for measure in compared.measures {
+                row.extend(drawn_and_told(measure, point, &of_group, colour));
             }
-            row.extend(details.1(&point.outcome).into_iter().map(Cell::from));
+            row.extend((compared.details)(&point.outcome).into_iter().map(Cell::from));
             table.row(row);
         }
     }
-    let caption = captioned(crate::html::plot::Plot::default(), &all(drawn), INTERVAL, doubts);
+    let caption = captioned(crate::html::plot::Plot::default(), &outcomes(step), INTERVAL, doubts);
     table.page_caption = caption.counted;
     Figures { table: Some(table), plots: Vec::new() }
 }
 
-/// What gives a row its colour: an engine keeps its own, whatever its depth and batches.
+/// Name that gives a row its colour: an engine keeps its own, whatever its depth and batches.
 fn hue(point: &Point, by_engine: bool) -> &str {
     if by_engine { point.outcome.job.engine.name() } else { point.series.name() }
 }
 
-fn distinct<'a>(points: &'a [Point], key: impl Fn(&'a Point) -> &'a str) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for point in points {
-        if !names.contains(&key(point)) {
-            names.push(key(point));
-        }
-    }
-    names
-}
-
-/// What sets the row apart from the others of its group.
-fn row_name(point: &Point, grouping: Grouping, grouped: bool, series: usize) -> String {
-    match (grouped, grouping) {
-        (true, Grouping::Label) => point.series.to_string(),
-        (true, Grouping::Series) => point.label.clone(),
+/// Name that sets a row apart from the others of its group.
+fn row_name(point: &Point, by_series: bool, grouped: bool, series: usize) -> String {
+    match (grouped, by_series) {
+        (true, false) => point.series.to_string(),
+        (true, true) => point.label.clone(),
         (false, _) if series == 1 => point.label.clone(),
         (false, _) => point_name(point),
     }
 }
 
 /// A bar, as long as its share of the longest of its group, and its number.
-fn drawn_and_told(
-    figure: Figure,
-    drawn: &Drawn<'_>,
-    point: &Point,
-    group: &[&Point],
-    colour: usize,
-) -> [Cell; 2] {
-    let value = |point: &Point| value(figure, drawn, &point.outcome);
+fn drawn_and_told(measure: &Measure, point: &Point, group: &[&Point], colour: usize) -> [Cell; 2] {
+    let value = |point: &Point| (measure.value)(&point.outcome);
     let most =
         group.iter().map(|point| value(point).mean).filter(|mean| mean.is_finite()).fold(0.0, f64::max);
     let own = value(point);
-    let bar = if figure == Figure::Cpu {
+    let bar = if measure.head == CPU.head {
         Bar { parts: cpu_parts(&point.outcome), most }
     } else {
         Bar::whole(own.mean, most, colour)
     };
-    [Cell::of_bar(bar), Cell::interval(figure.quantity(), own)]
-}
-
-fn value(figure: Figure, drawn: &Drawn<'_>, outcome: &Outcome) -> iostack_model::Interval {
-    let of_the_call = drawn.step.id == StepKind::Sync && outcome.sync.count > 0;
-    let latency = || if of_the_call { outcome.sync.clone() } else { outcome.latency() };
-    match figure {
-        Figure::Rate(_) => iops(outcome),
-        Figure::Bandwidth => bandwidth(outcome),
-        Figure::Cpu => iostack_model::Interval::exact(outcome.cpu_ns_per_io().unwrap_or(f64::NAN)),
-        Figure::Median => quantile(&latency(), 0.5),
-        Figure::Tail => quantile(&latency(), 0.99),
+    let mut told = Cell::interval(measure.quantity, own);
+    if let Some(bare) = told.text.strip_suffix(" MB/s") {
+        told.text = bare.to_owned();
     }
+    [Cell::of_bar(bar), told]
 }
 
 /// User, system and kernel workers, per I/O.

@@ -9,11 +9,11 @@ use crate::pages::layers::{clocks, unit};
 use crate::pages::stages::ratio;
 use crate::text::format::{brief, cut, percent, time};
 
-/// Layers told.
+/// Layers named before the rest is counted.
 const LAYERS: usize = 4;
 
-/// At most eight lines: the three parts, the largest layers, where there is more; or why no point has any. A page has all
-/// of it.
+/// Puts at most eight lines: the three parts, the largest layers, where there is more; or why no point has any. A page
+/// has all of it.
 pub(super) fn section(check: &Check, all: &mut Document) {
     let mut section = Section::new("where", "", "Where time and clocks go");
     let points = || check.steps.iter().flat_map(|step| &step.points);

@@ -5,21 +5,32 @@
 
 use std::collections::BTreeSet;
 
-use iostack_model::answers::{Axis as StepAxis, AxisName, Check, Point, Step, StepKind};
+use iostack_model::answers::{self, AxisName, Point, Step, StepKind};
 use iostack_model::{Bins, Outcome};
 
-use super::drawn::{Drawn, Figures, Plots, all};
-use super::{compared, point_name};
-use crate::document::{Block, Doubts, Section, To};
-use crate::html::figures::{self, Curve, RANK_BAND, RATE_BAND, curves, iops};
+use super::compared::{CALLS, CELLS, ENGINES, PATHS, SCHEDULERS, bars, call_latency};
+use super::point_name;
+use crate::document::{Block, Doubts, Drawn, Section, Table, To};
+use crate::html::figures::{self, RANK_BAND, RATE_BAND, StepCurve, curves, iops};
 use crate::html::numbers::Quantity;
-use crate::html::plot::{Axis, Look, Mark, Plot, Series, Spot};
+use crate::html::plot::{Axis, Look, Plot, Series, Spot};
 use crate::html::scale::Scale;
 use crate::html::time::over_time;
 use crate::pages::numbers::{all_numbers, captioned as with_caption, heat_map};
-use crate::text::format::{rate as rate_text, time};
+use crate::text::format::time;
 
-type Drawing = fn(&Drawn<'_>, &mut Doubts) -> Figures;
+/// Table and plots in the section of a step.
+#[derive(Default)]
+pub(super) struct Figures {
+    pub(super) table: Option<Table>,
+    pub(super) plots: Vec<Drawn>,
+}
+
+pub(super) fn outcomes(step: &Step) -> Vec<&Outcome> {
+    step.points.iter().map(|point| &point.outcome).collect()
+}
+
+type Drawing = fn(&Step, &mut Doubts) -> Figures;
 
 /// Step, its word in the navigation, its figures: none for what has sections of its own.
 const DRAWINGS: [(StepKind, &str, Drawing); 12] = [
@@ -27,18 +38,18 @@ const DRAWINGS: [(StepKind, &str, Drawing); 12] = [
     (StepKind::Places, "Places", |_, _| Figures::default()),
     (StepKind::Depth, "Depth", depth),
     (StepKind::Size, "Size", size),
-    (StepKind::Paths, "Paths", compared::paths),
+    (StepKind::Paths, "Paths", |step, doubts| bars(step, &PATHS, doubts)),
     (StepKind::Threads, "Threads", threads),
-    (StepKind::Engines, "Engines", compared::engines),
+    (StepKind::Engines, "Engines", |step, doubts| bars(step, &ENGINES, doubts)),
     (StepKind::Sync, "Sync", sync),
     (StepKind::Sustained, "Sustained", sustained),
-    (StepKind::Schedulers, "Schedulers", compared::schedulers),
-    (StepKind::Cells, "Cells", compared::cells),
+    (StepKind::Schedulers, "Schedulers", |step, doubts| bars(step, &SCHEDULERS, doubts)),
+    (StepKind::Cells, "Cells", |step, doubts| bars(step, &CELLS, doubts)),
     (StepKind::Other, "Other", by_axis),
 ];
 
 /// The section of a step, for a page.
-pub(super) fn section(check: &Check, step: &Step, doubts: &mut Doubts) -> Section {
+pub(super) fn section(step: &Step, doubts: &mut Doubts) -> Section {
     let known = DRAWINGS.iter().find(|(id, ..)| *id == step.id);
     let (_, short, draw) = known.expect("each question has a row");
     let mut section = Section::new(&format!("step-{}", step.id.name()), short, &step.title);
@@ -53,7 +64,7 @@ pub(super) fn section(check: &Check, step: &Step, doubts: &mut Doubts) -> Sectio
     if step.points.is_empty() {
         return section;
     }
-    let figures = draw(&Drawn { check, step }, doubts);
+    let figures = draw(step, doubts);
     section.blocks.extend(figures.table.map(|table| (To::Page, Block::Table(table))));
     if !figures.plots.is_empty() {
         section.page(Block::Plots(figures.plots));
@@ -70,38 +81,29 @@ pub(super) fn section(check: &Check, step: &Step, doubts: &mut Doubts) -> Sectio
 }
 
 /// Plots, each with what its band means, captioned with all outcomes of their step.
-fn captioned<const MANY: usize>(
-    plots: [(Plot, &str); MANY],
-    drawn: &Drawn<'_>,
-    doubts: &mut Doubts,
-) -> Figures {
-    let plots = plots.into_iter().map(|(plot, band)| with_caption(plot, &all(drawn), band, doubts));
+fn captioned<const MANY: usize>(plots: [(Plot, &str); MANY], step: &Step, doubts: &mut Doubts) -> Figures {
+    let plots = plots.into_iter().map(|(plot, band)| with_caption(plot, &outcomes(step), band, doubts));
     Figures { table: None, plots: plots.collect() }
 }
 
 /// The step's own axis.
-fn step_axis(axis: &StepAxis) -> Axis {
+pub(super) fn step_axis(axis: &answers::Axis) -> Axis {
     let bytes = axis.label == AxisName::RequestSize;
     let quantity = if bytes { Quantity::Bytes } else { Quantity::Count };
     Axis::new(axis.label.name(), quantity, if axis.log { Scale::Log2 } else { Scale::Linear })
 }
 
-fn iops_axis(scale: Scale) -> Axis {
+pub(super) fn iops_axis(scale: Scale) -> Axis {
     Axis::new("IOPS (I/Os per second)", Quantity::Count, scale)
 }
 
-fn latency(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
-    distributions(drawn, "one I/O in flight", Outcome::latency, doubts)
+fn latency(step: &Step, doubts: &mut Doubts) -> Figures {
+    distributions(step, "one I/O in flight", Outcome::latency, doubts)
 }
 
 /// Percentiles and histogram of every point.
-fn distributions(
-    drawn: &Drawn<'_>,
-    when: &str,
-    bins: impl Fn(&Outcome) -> Bins,
-    doubts: &mut Doubts,
-) -> Figures {
-    let points = &drawn.step.points;
+fn distributions(step: &Step, when: &str, bins: impl Fn(&Outcome) -> Bins, doubts: &mut Doubts) -> Figures {
+    let points = &step.points;
     let distinct = |key: fn(&Point) -> &str| points.iter().map(key).collect::<BTreeSet<_>>().len();
     let (series, labels) = (distinct(|point| point.series.name()), distinct(|point| &point.label));
     let name = |point: &Point| match points.len() {
@@ -114,76 +116,33 @@ fn distributions(
     let until = format!("{RANK_BAND}; curves end where ten I/Os remain");
     let percentiles = figures::percentiles(&named, &format!("Latency by percentile, {when}"));
     let histogram = figures::histogram(&named, &format!("How often each latency came, {when}"));
-    captioned([(percentiles, &until), (histogram, "exact counts")], drawn, doubts)
+    captioned([(percentiles, &until), (histogram, "exact counts")], step, doubts)
 }
 
-fn depth(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
-    let curves = curves(&drawn.step.points);
-    let x = step_axis(&drawn.step.axis);
-    let mut rate = figures::over(&curves, &x, iops_axis(Scale::Linear), &depth_heading(drawn.check), iops);
-    rate.marks = knees(drawn.check, &curves);
-    let latency = figures::latency_over(&curves, &x, "What waiting in the queue costs: latency over depth");
-    let price = figures::latency_over_throughput(
-        &curves,
-        "The price of throughput: latency as depth grows (depth beside each point)",
-    );
-    let knee = format!("{RATE_BAND}; vertical line: knee");
-    let price = Plot { wide: true, ..price };
-    captioned([(rate, &knee), (latency, RANK_BAND), (price, RANK_BAND)], drawn, doubts)
+/// The rest of the first picture, which has rate and latency over depth.
+fn depth(step: &Step, doubts: &mut Doubts) -> Figures {
+    let heading = "The price of throughput: latency as depth grows (depth beside each point)";
+    let price = figures::latency_over_throughput(&curves(&step.points), heading);
+    captioned([(Plot { wide: true, ..price }, RANK_BAND)], step, doubts)
 }
 
-/// `Random read saturates at depth 16 with 212 k IOPS`, or that it does not.
-fn depth_heading(check: &Check) -> String {
-    let Some(first) = check.summary.saturation.first() else { return "IOPS over queue depth".to_owned() };
-    let most = rate_text(first.iops_max);
-    let series = capitalised(first.series.name());
-    match first.depth {
-        Some(depth) => format!("{series} saturates at depth {depth}: {most} IOPS at most"),
-        None => format!("{series} still rises at the largest depth: {most} IOPS so far"),
-    }
-}
-
-fn capitalised(text: &str) -> String {
+pub(super) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Curves that bend at the same depth share a line.
-fn knees(check: &Check, curves: &[Curve<'_>]) -> Vec<Mark> {
-    let mut marks: Vec<Mark> = Vec::new();
-    for saturation in &check.summary.saturation {
-        let Some(depth) = saturation.depth else { continue };
-        let Some(curve) = curves.iter().find(|curve| curve.name == saturation.series.name()) else {
-            continue;
-        };
-        match marks.iter_mut().find(|mark| (mark.x - f64::from(depth)).abs() < f64::EPSILON) {
-            Some(mark) => {
-                mark.label = format!("{}, {}", mark.label, curve.name);
-                mark.slot = None;
-            }
-            None => marks.push(Mark {
-                x: f64::from(depth),
-                label: format!("knee {depth}: {}", curve.name),
-                slot: Some(curve.slot),
-                leftward: true,
-            }),
-        }
-    }
-    marks
-}
-
-fn size(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
-    let curves = curves(&drawn.step.points);
-    let x = step_axis(&drawn.step.axis);
+fn size(step: &Step, doubts: &mut Doubts) -> Figures {
+    let curves = curves(&step.points);
+    let x = step_axis(&step.axis);
     let bytes = Axis::new("bandwidth (bytes per second)", Quantity::Bandwidth, Scale::Linear);
     let bandwidth = figures::over(&curves, &x, bytes, "Bandwidth over request size", figures::bandwidth);
     let rate = figures::over(&curves, &x, iops_axis(Scale::Log10), "IOPS over request size", iops);
-    captioned([(bandwidth, RATE_BAND), (rate, RATE_BAND)], drawn, doubts)
+    captioned([(bandwidth, RATE_BAND), (rate, RATE_BAND)], step, doubts)
 }
 
-fn threads(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
-    let curves = curves(&drawn.step.points);
-    let x = step_axis(&drawn.step.axis);
+fn threads(step: &Step, doubts: &mut Doubts) -> Figures {
+    let curves = curves(&step.points);
+    let x = step_axis(&step.axis);
     let mut rate = figures::over(
         &curves,
         &x,
@@ -194,44 +153,41 @@ fn threads(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
     rate.series.extend(curves.iter().filter_map(ideal));
     let latency = figures::latency_over(&curves, &x, "Latency over threads");
     let thin = format!("{RATE_BAND}; thin line: first point times threads");
-    captioned([(rate, &thin), (latency, RANK_BAND)], drawn, doubts)
+    captioned([(rate, &thin), (latency, RANK_BAND)], step, doubts)
 }
 
 /// The first point's rate times the threads.
-fn ideal(curve: &Curve<'_>) -> Option<Series> {
+fn ideal(curve: &StepCurve<'_>) -> Option<Series> {
     let first = curve.points.first().filter(|point| point.x > 0.0)?;
     let each = iops(&first.outcome).mean / first.x;
     let spots = curve.points.iter().map(|point| Spot::at(point.x, each * point.x)).collect();
     Some(Series { name: format!("ideal, {}", curve.name), slot: curve.slot, look: Look::Ideal, spots })
 }
 
-fn sync(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
-    let of_the_call = |outcome: &Outcome| {
-        if outcome.sync.count > 0 { outcome.sync.clone() } else { outcome.latency() }
-    };
-    let plots = distributions(drawn, "the call alone", of_the_call, doubts).plots;
-    Figures { plots, ..compared::sync(drawn, doubts) }
+fn sync(step: &Step, doubts: &mut Doubts) -> Figures {
+    let plots = distributions(step, "the call alone", call_latency, doubts).plots;
+    Figures { plots, ..bars(step, &CALLS, doubts) }
 }
 
-fn sustained(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
-    let mut plots = Plots::new();
-    for point in &drawn.step.points {
+fn sustained(step: &Step, doubts: &mut Doubts) -> Figures {
+    let mut plots = Vec::new();
+    for point in &step.points {
         let place = point_name(point);
         let Some((rates, latency, each)) = over_time(&point.outcome, &capitalised(&place)) else { continue };
         for plot in [rates, latency] {
             plots.push(with_caption(Plot { wide: true, ..plot }, &[&point.outcome], &each, doubts));
         }
     }
-    if plots.is_empty() { compared::schedulers(drawn, doubts) } else { Figures { table: None, plots } }
+    if plots.is_empty() { bars(step, &SCHEDULERS, doubts) } else { Figures { table: None, plots } }
 }
 
-fn by_axis(drawn: &Drawn<'_>, doubts: &mut Doubts) -> Figures {
-    if drawn.step.axis.categories {
-        return compared::schedulers(drawn, doubts);
+fn by_axis(step: &Step, doubts: &mut Doubts) -> Figures {
+    if step.axis.categories {
+        return bars(step, &SCHEDULERS, doubts);
     }
-    let curves = curves(&drawn.step.points);
-    let x = step_axis(&drawn.step.axis);
+    let curves = curves(&step.points);
+    let x = step_axis(&step.axis);
     let rate = figures::over(&curves, &x, iops_axis(Scale::Linear), "IOPS", iops);
     let latency = figures::latency_over(&curves, &x, "Latency");
-    captioned([(rate, RATE_BAND), (latency, RANK_BAND)], drawn, doubts)
+    captioned([(rate, RATE_BAND), (latency, RANK_BAND)], step, doubts)
 }

@@ -4,7 +4,9 @@ mod against;
 mod compared;
 mod digest;
 mod drawings;
-mod drawn;
+mod folds;
+mod letters;
+mod picture;
 mod summary;
 mod told;
 
@@ -18,7 +20,7 @@ use crate::document::{Block, Document, Section, Table};
 use crate::html::raw;
 use crate::text::format::{change, count, time};
 
-/// What `iostack check` tells, also of one that was cut short: what was not measured is said, not shown as zero.
+/// The document of `iostack check`, also of one that was cut short: what was not measured is said, not shown as zero.
 pub fn check(check: &Check) -> Document {
     let mut all = Document::new(format!("iostack check {}", check.target));
     all.beside = vec![
@@ -32,9 +34,10 @@ pub fn check(check: &Check) -> Document {
     (all.answers, all.answer) = ("VERDICT", check.verdict.answer.clone());
     all.of_all =
         all.doubts.note(check.caveats.iter().filter(|caveat| !has_its_own_place(caveat)), "the whole check");
-    because(check, &mut all.because);
     all.head.page(Block::Tiles(summary::tiles(check)));
     let on = [(&check.storage, &check.target)];
+    picture::first(check, &mut all);
+    because(check, &mut all);
     summary::sections(check, &mut all);
     if let Some(sheet) = &check.against {
         against::section(sheet, &mut all);
@@ -44,7 +47,7 @@ pub fn check(check: &Check) -> Document {
     looked_into(check, &mut all);
     told::section(check, &mut all);
     for step in &check.steps {
-        let section = drawings::section(check, step, &mut all.doubts);
+        let section = drawings::section(step, &mut all.doubts);
         all.sections.push(section);
     }
     all.measured_on(check.started_unix_ms, &check.machine, &on);
@@ -55,6 +58,7 @@ pub fn check(check: &Check) -> Document {
         all.head.blocks[place..].rotate_right(1);
     }
     all.sections.push(method(check));
+    folds::fold(&mut all.sections);
     all.next = next(check);
     let named = check.steps.iter().flat_map(|step| {
         step.points
@@ -102,17 +106,23 @@ const fn limit_words(limit: Limit) -> &'static str {
     }
 }
 
-/// What the answer rests on, and what to do.
-fn because(check: &Check, section: &mut Section) {
+/// Evidence and advice: on a screen beside the answer at its end, on a page below the first picture.
+fn because(check: &Check, all: &mut Document) {
     let verdict = &check.verdict;
-    section.page(Block::Fact("limit".to_owned(), limit_words(verdict.limit).to_owned()));
-    section.list(verdict.evidence.clone());
-    if verdict.advice.is_empty() {
-        section.page(Block::Note("Nothing was found that would help.".to_owned()));
-        return;
+    let evidence = || Block::List(verdict.evidence.clone());
+    let advice = || Block::Numbered(verdict.advice.iter().map(advised).collect());
+    all.because.screen(evidence()).screen(advice());
+    let limit = Block::Fact("limit".to_owned(), limit_words(verdict.limit).to_owned());
+    all.head.page(Block::Heading("Why, and what to do".to_owned())).page(limit);
+    if let Some(told) = summary::saturation(check) {
+        all.head.page(Block::Fact("saturates".to_owned(), told));
     }
-    section.page(Block::Heading("What to do, most gain first".to_owned()));
-    section.put(Block::Numbered(verdict.advice.iter().map(advised).collect()));
+    all.head.page(evidence());
+    all.head.page(if verdict.advice.is_empty() {
+        Block::Note("Nothing was found that would help.".to_owned())
+    } else {
+        advice()
+    });
 }
 
 fn advised(advice: &Advice) -> (String, Option<String>) {
@@ -145,8 +155,10 @@ fn looked_into(check: &Check, all: &mut Document) {
             let heading = Block::Heading(point_name(first));
             section.blocks.insert(0, (crate::document::To::Page, heading));
         }
-        for (point, other) in each {
+        folds::fold_details(&mut section);
+        for (point, mut other) in each {
             section.page(Block::Heading(point_name(point)));
+            folds::fold_details(&mut other);
             section.blocks.extend(other.blocks);
         }
         all.sections.push(section.on_page());

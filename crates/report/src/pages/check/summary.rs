@@ -1,10 +1,12 @@
 //! The tables of a check: cells, depth-1 latency, the curve over queue depth, and cost.
 
-use iostack_model::answers::{Cell as Measured, CellName, Check, DepthOne, Point, Series, Step, StepKind};
+use iostack_model::answers::{self, CellName, Check, DepthOne, Step, StepKind};
 use iostack_model::{Caveat, Direction};
 
+use super::picture::knee;
 use super::{of_latency, point_name};
-use crate::document::{Bar, Block, Cell, Column, Document, Doubts, Row, Section, Table};
+use crate::document::{Block, Cell, Column, Document, Doubts, Row, Section, Table};
+use crate::html::figures::{StepCurve, curves};
 use crate::html::numbers::Quantity;
 use crate::text::format::{count, latency, megabytes, percentile_name, rate, significant, time};
 
@@ -29,7 +31,9 @@ pub(super) fn tiles(check: &Check) -> Vec<(String, String, String)> {
         let at = |wanted: f64| one.percentiles.iter().find(|(percent, _)| same(*percent, wanted));
         let [median, tail] = [50.0, 99.0].map(|percent| at(percent).map(|(_, nanos)| nanos.to_string()));
         let tail = tail.map_or_else(String::new, |tail| format!("p99 {tail}"));
-        tile("one random read takes", median.unwrap_or_else(|| "-".to_owned()), tail);
+        let median = median.map_or_else(String::new, |median| format!("p50 {median}"));
+        let spread = [median, tail].into_iter().filter(|one| !one.is_empty()).collect::<Vec<_>>().join(", ");
+        tile(&format!("one random {}, mean", one.direction.name()), one.mean.to_string(), spread);
     }
     if let Some(curve) = summary.saturation.first() {
         let depth = curve.depth.map_or("not yet".to_owned(), |depth| format!("depth {depth}"));
@@ -61,9 +65,8 @@ pub(super) fn sections(check: &Check, all: &mut Document) {
     let mut depth = Section::new("saturation", "", "Where it saturates");
     if let Some(step) = check.step(StepKind::Depth).filter(|step| !step.points.is_empty()) {
         depth.screen(Block::Table(of_depth(check, step, doubts)));
-        let told = saturation(check, step);
-        if !told.is_empty() {
-            depth.fact("saturates *", told);
+        if let Some(told) = saturation(check) {
+            depth.screen(Block::Fact("saturates *".to_owned(), told));
         }
     }
     let mut costs = Section::new("costs", "", "What one I/O costs");
@@ -74,7 +77,7 @@ pub(super) fn sections(check: &Check, all: &mut Document) {
 }
 
 /// The names in order of appearance.
-fn distinct<'a, T: PartialEq>(names: impl Iterator<Item = &'a T>) -> Vec<&'a T> {
+pub(super) fn distinct<'a, T: PartialEq + ?Sized>(names: impl Iterator<Item = &'a T>) -> Vec<&'a T> {
     let mut known: Vec<&T> = Vec::new();
     for name in names {
         if !known.contains(&name) {
@@ -85,8 +88,8 @@ fn distinct<'a, T: PartialEq>(names: impl Iterator<Item = &'a T>) -> Vec<&'a T> 
 }
 
 /// One row a cell: read beside write.
-fn of_cells(cells: &[Measured], doubts: &mut Doubts) -> Table {
-    let mut table = Table::of(&["", "read", "IOPS", "mean", "write", "IOPS", "mean"]);
+fn of_cells(cells: &[answers::Cell], doubts: &mut Doubts) -> Table {
+    let mut table = Table::of(&["", "read MB/s", "IOPS", "mean", "write MB/s", "IOPS", "mean"]);
     for name in distinct(cells.iter().map(|cell| &cell.name)) {
         let mut row = vec![Cell::from(name.name())];
         for direction in [Direction::Read, Direction::Write] {
@@ -97,11 +100,10 @@ fn of_cells(cells: &[Measured], doubts: &mut Doubts) -> Table {
         }
         table.row(row);
     }
-    "Read and write in MB/s.".clone_into(&mut table.caption);
     table
 }
 
-fn halves(cell: &Measured, doubts: &mut Doubts) -> [Cell; 3] {
+fn halves(cell: &answers::Cell, doubts: &mut Doubts) -> [Cell; 3] {
     let marks = doubts.note(
         cell.caveats.iter().filter(|caveat| !of_latency(caveat)),
         &format!("{} {}", cell.name, cell.direction.name()),
@@ -143,74 +145,67 @@ fn depth_one_row(check: &Check, one: &DepthOne, doubts: &mut Doubts) -> Vec<Cell
     row
 }
 
-fn same(a: f64, b: f64) -> bool {
+pub(super) fn same(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
 }
 
-/// IOPS and p99 over queue depth, the curves beside each other; a page draws them.
+/// IOPS and p99 over queue depth in numbers, the curves beside each other.
 fn of_depth(check: &Check, step: &Step, doubts: &mut Doubts) -> Table {
-    let mut series = distinct(step.points.iter().map(|point| &point.series));
-    series.truncate(CURVES);
+    let mut curves = curves(&step.points);
+    curves.truncate(CURVES);
     let far =
         |caveat: &&Caveat| !matches!(caveat, Caveat::FewSamples { percentile, .. } if *percentile > 99.0);
     let marks = doubts.note(step.points.iter().flat_map(|point| &point.outcome.caveats).filter(far), "depth");
-    let mut columns = vec![Column::words("depth")];
-    columns.extend(
-        series.iter().flat_map(|one| [Column::number(one.name()), Column::bars(""), Column::number("p99")]),
-    );
-    let mut table = Table::new(columns);
+    let heads = curves.iter().flat_map(|curve| [curve.name, "p99"].map(Column::number));
+    let mut table = Table::new(std::iter::once(Column::words("depth")).chain(heads).collect());
     if !marks.is_empty() {
         table.rows.push(Row::of([Cell::from("doubts").marked(marks)]));
     }
     for depth in depths(step) {
-        let mut row = vec![Cell::from(format!("{depth}"))];
-        for one in &series {
-            row.extend(at_depth(check, step, one, depth));
-        }
-        table.row(row);
+        let cells = curves.iter().flat_map(|curve| at_depth(check, curve, depth));
+        table.row(std::iter::once(depth.to_string()).chain(cells));
     }
     table
 }
 
-fn in_series<'a>(step: &'a Step, series: &'a Series) -> impl Iterator<Item = &'a Point> {
-    step.points.iter().filter(move |point| point.series == *series)
-}
-
-fn depths(step: &Step) -> Vec<f64> {
+/// The places of the points of a step on its axis.
+pub(super) fn depths(step: &Step) -> Vec<f64> {
     let mut depths: Vec<f64> = step.points.iter().map(|point| point.x).collect();
     depths.sort_by(f64::total_cmp);
     depths.dedup();
     depths
 }
 
-fn at_depth(check: &Check, step: &Step, series: &Series, depth: f64) -> [Cell; 3] {
-    let most = in_series(step, series).map(|point| point.outcome.iops.mean).fold(0.0, f64::max);
-    let Some(point) = in_series(step, series).find(|point| same(point.x, depth)) else {
-        return ["-", "", ""].map(Cell::from);
+fn at_depth(check: &Check, curve: &StepCurve<'_>, depth: f64) -> [String; 2] {
+    let Some(point) = curve.points.iter().find(|point| same(point.x, depth)) else {
+        return ["-", ""].map(str::to_owned);
     };
-    let knee = check.summary.saturation.iter().find(|one| one.series == *series).and_then(|one| one.depth);
-    let star = if knee.is_some_and(|knee| same(f64::from(knee), depth)) { " *" } else { "  " };
-    let iops = point.outcome.iops.mean;
+    let star = if knee(check, curve).is_some_and(|knee| same(knee, depth)) { " *" } else { "  " };
     let p99 = point.outcome.latency().quantile_ns(0.99).map(iostack_model::Nanos);
-    [(rate(iops) + star).into(), Cell::of_bar(Bar::whole(iops, most, 0)), latency(p99).into()]
+    [rate(point.outcome.iops.mean) + star, latency(p99)]
 }
 
-/// Where each curve saturates and how many I/Os the device worked on.
-fn saturation(check: &Check, step: &Step) -> String {
+/// Depth at which each curve saturates, and how many I/Os the device worked on.
+pub(super) fn saturation(check: &Check) -> Option<String> {
+    let step = check.step(StepKind::Depth)?;
     let most = depths(step).last().copied().unwrap_or_default();
-    let measured =
-        check.summary.saturation.iter().filter(|one| in_series(step, &one.series).next().is_some());
+    let measured = check
+        .summary
+        .saturation
+        .iter()
+        .filter(|one| step.points.iter().any(|point| point.series == one.series));
     let each = measured.map(|one| {
         let at = one.depth.map_or_else(|| format!("not by {most}"), |depth| format!("at {depth}"));
         format!("{} {at} ({} IOPS, {:.0} I/Os at once)", one.series, rate(one.iops_max), one.parallelism)
     });
-    each.collect::<Vec<_>>().join(", ")
+    let told = each.collect::<Vec<_>>().join(", ");
+    (!told.is_empty()).then_some(told)
 }
 
-/// What each way of asking costs.
+/// Costs of each way of asking.
 fn of_costs(check: &Check, doubts: &mut Doubts) -> Table {
     let mut table =
-        Table::of(&["cost of one I/O", "IOPS", "CPU ns", "clocks", "calls", "sleeps", "per core"]);
+        Table::of(&["cost of one I/O", "IOPS", "CPU ns", "clocks", "calls", "sleeps", "IOPS/core"]);
     let points = check.step(StepKind::Engines).map_or(&[][..], |step| &step.points);
     for cost in &check.summary.costs {
         let mine = points.iter().find(|point| point_name(point) == cost.label);

@@ -5,6 +5,7 @@ use iostack_model::{Bins, Caveat, IntervalFlow, Nanos};
 
 use super::{of_latency, of_rate};
 use crate::document::{Block, Document, Section};
+use crate::html::figures::{StepCurve, curves};
 use crate::text::format::{change, megabytes, rate};
 use crate::text::glyphs::sparkline;
 
@@ -12,8 +13,8 @@ use crate::text::glyphs::sparkline;
 const SPARK: usize = 14;
 
 /// Step, its word in the margin, and how its points are told.
-type Teller = fn(&Step, &[&Caveat]) -> String;
-const TOLD: [(StepKind, &str, Teller); 6] = [
+type StepTeller = fn(&Step, &[&Caveat]) -> String;
+const TOLD: [(StepKind, &str, StepTeller); 6] = [
     (StepKind::Size, "size", sizes),
     (StepKind::Threads, "threads", threads),
     (StepKind::Paths, "paths", paths),
@@ -66,7 +67,7 @@ fn noted(word: &str, step: &Step) -> Block {
     Block::Fact(word.to_owned(), format!("{skipped}{note}"))
 }
 
-fn line(check: &Check, word: &str, step: &Step, tell: Teller, all: &mut Document) -> Block {
+fn line(check: &Check, word: &str, step: &Step, tell: StepTeller, all: &mut Document) -> Block {
     let of_points = step.points.iter().flat_map(|point| &point.outcome.caveats);
     // Doubts about the shape of a rate belong to the step that looks at it, wherever they were written down.
     let of_check = check.caveats.iter().filter(|caveat| step.id == StepKind::Sustained && of_rate(caveat));
@@ -76,25 +77,13 @@ fn line(check: &Check, word: &str, step: &Step, tell: Teller, all: &mut Document
     Block::Doubted(word.to_owned(), format!("{}{note}", tell(step, &caveats)), marks)
 }
 
-/// The points of each series, in order of appearance.
-fn curves<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<(&'a str, Vec<&'a Point>)> {
-    let mut curves: Vec<(&str, Vec<&Point>)> = Vec::new();
-    for point in points {
-        match curves.iter_mut().find(|(name, _)| *name == point.series.name()) {
-            Some((_, curve)) => curve.push(point),
-            None => curves.push((point.series.name(), vec![point])),
-        }
-    }
-    curves
-}
-
 /// Each series with its points. A name is said only where there are several and the points do not say it themselves.
 fn by_series(step: &Step, tell: impl Fn(&Point, &[&Point]) -> String) -> String {
-    let curves = curves(step.points.iter());
+    let curves = curves(&step.points);
     let several = curves.len() > 1;
-    let each = curves.iter().map(|(name, curve)| {
-        let told: Vec<String> = curve.iter().map(|point| tell(point, curve)).collect();
-        let says_itself = curve.iter().all(|point| point.label == point.series.name());
+    let each = curves.iter().map(|StepCurve { name, points, .. }| {
+        let told: Vec<String> = points.iter().map(|point| tell(point, points)).collect();
+        let says_itself = points.iter().all(|point| point.label == point.series.name());
         if several && !says_itself { format!("{name}: {}", told.join(", ")) } else { told.join(", ") }
     });
     each.collect::<Vec<_>>().join("; ")
@@ -111,16 +100,16 @@ fn first_as_good<'a>(curve: &[&'a Point], value: fn(&Point) -> f64) -> Option<(&
 }
 
 fn sizes(step: &Step, _: &[&Caveat]) -> String {
-    let told = curves(step.points.iter()).into_iter().filter_map(|(name, curve)| {
-        let (point, most) = first_as_good(&curve, |point| point.outcome.bandwidth())?;
+    let told = curves(&step.points).into_iter().filter_map(|StepCurve { name, points, .. }| {
+        let (point, most) = first_as_good(&points, |point| point.outcome.bandwidth())?;
         Some(format!("{name} {} ({})", megabytes(most), point.label))
     });
     format!("MB/s: {}", told.collect::<Vec<_>>().join(", "))
 }
 
 fn threads(step: &Step, _: &[&Caveat]) -> String {
-    let told = curves(step.points.iter()).into_iter().filter_map(|(name, curve)| {
-        let (point, most) = first_as_good(&curve, |point| point.outcome.iops.mean)?;
+    let told = curves(&step.points).into_iter().filter_map(|StepCurve { name, points, .. }| {
+        let (point, most) = first_as_good(&points, |point| point.outcome.iops.mean)?;
         Some(format!("{} from {} ({name})", rate(most), point.label))
     });
     format!("most IOPS: {}", told.collect::<Vec<_>>().join(", "))

@@ -41,7 +41,7 @@ pub(super) fn sections(iolat: &Iolat, everything: Option<&Layers>) -> Vec<Sectio
         section.page(Block::Note(format!("No layers: {why}")));
         return vec![section];
     };
-    let colours = Colours::of(everything);
+    let colours = Colours::of_profile(everything);
     let tests: Vec<&IolatTest> = iolat.tests.iter().filter(|test| !test.layer_costs.is_empty()).collect();
     section.page(Block::Table(stacked(&tests, everything, &colours)));
     if !iolat.profiles.is_empty() {
