@@ -80,8 +80,13 @@ impl Board {
     /// For `threads` threads; `watched` when somebody asks for progress.
     pub(crate) fn new(threads: usize, slice: Nanos, watched: bool) -> Board {
         let (positions, standings) = (vec![0; threads], vec![None; threads]);
-        let state =
-            BoardState { positions, standings, watched, heat: Heat::of_slices(slice), ..BoardState::default() };
+        let state = BoardState {
+            positions,
+            standings,
+            watched,
+            heat: Heat::of_slices(slice),
+            ..BoardState::default()
+        };
         let state = Mutex::new(Box::new(state));
         Board { slice, goal: None, steady: AtomicBool::new(false), state }
     }

@@ -17,8 +17,12 @@ fn every_buffer_gets_its_own_block_in_every_engine() {
     for engine in engines() {
         // Headers name their offset, so a block in another's buffer is a mismatch.
         let write = Job { mix: Mix::WRITE, access: Access::Sequential, ..Job::default() };
-        let write =
-            Job { engine, queue_depth: 32, verify: Some(Verify::of_mode(VerifyMode::WriteThenRead)), ..write };
+        let write = Job {
+            engine,
+            queue_depth: 32,
+            verify: Some(Verify::of_mode(VerifyMode::WriteThenRead)),
+            ..write
+        };
         let Some(outcome) = come("every_buffer", run(&write, &path)) else { continue };
         assert_eq!((outcome.write.latency.count, outcome.verified), (1024, 1024), "{engine:?}");
         assert_eq!(outcome.failures, [], "{engine:?}");

@@ -16,7 +16,8 @@ const SIZE: u64 = 64 << 20;
 
 fn server(bytes: u64) -> Server {
     let capacity = bytes.to_string();
-    let sheet = Sheet::from_values("zero", &[("zero.latency", "10us"), ("zero.capacity", &capacity)]).expect("a kind");
+    let sheet = Sheet::from_values("zero", &[("zero.latency", "10us"), ("zero.capacity", &capacity)])
+        .expect("a kind");
     serve(&sheet, Store::memory(Bytes(bytes)).expect("there is memory"), "zero")
 }
 

@@ -88,7 +88,7 @@ mod tests {
             whole: bins(waiting_ns + device_ns),
             stages: vec![(Stage::Queue, bins(waiting_ns)), (Stage::Device, bins(device_ns))],
         };
-        Stages { ways: vec![way], ..fixture::stages() }
+        Stages { ways: vec![way], ..fixture::answer("stages") }
     }
 
     /// Judges a read at `depth` by its stages.

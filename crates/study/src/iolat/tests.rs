@@ -22,7 +22,7 @@ fn run(iops: f64, percent: f64, layers: &[(&str, f64)]) -> Iolat {
         clocks: five(*clocks, percent),
         share: five(clocks / total, percent),
     };
-    let like = fixture::iolat();
+    let like: Iolat = fixture::answer("iolat");
     let tests = vec![IolatTest {
         rounds: vec![IolatRound::default(); 5],
         iops: five(iops, percent),

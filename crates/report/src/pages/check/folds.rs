@@ -42,7 +42,7 @@ pub(super) fn fold_details(section: &mut Section) {
 /// Headings of plots, rows of tables, names of facts.
 fn contents(section: &Section) -> String {
     let mut told: Vec<String> = Vec::new();
-    for block in section.of(To::Page) {
+    for block in section.blocks_for(To::Page) {
         match block {
             Block::Fact(label, _) | Block::Doubted(label, ..) => told.push(label.clone()),
             Block::Plots(plots) => told.extend(plots.iter().map(|drawn| drawn.plot.heading.clone())),
