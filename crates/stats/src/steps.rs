@@ -150,7 +150,7 @@ impl Scatter {
     }
 }
 
-/// How much each run counts: one whose own interval is wider than is usual knows its level less. How wide is usual is of
+/// Weight of each run: one whose own interval is wider than is usual knows its level less. How wide is usual is of
 /// no matter, since what a run does not know of itself is in the differences between runs.
 fn weights(runs: &[Interval]) -> Vec<f64> {
     let widths: Vec<f64> = runs.iter().map(|run| run.relative()).collect();

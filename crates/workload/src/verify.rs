@@ -148,7 +148,7 @@ pub fn check_pattern(buffer: &[u8], offset: u64, pattern: &[u8]) -> Result<(), M
     }
 }
 
-/// Where the first and the last sector say that they belong is where they were read from. The content between is not
+/// True when the first and the last sector were read from where they say that they belong. The content between is not
 /// summed: this costs some nanoseconds where [`check`] costs a microsecond, and finds data that came to the wrong buffer.
 pub fn belongs(buffer: &[u8], offset: u64) -> bool {
     let is_of = |at: usize| {

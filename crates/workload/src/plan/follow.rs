@@ -27,7 +27,7 @@ impl Following {
         })
     }
 
-    /// Where `op` goes, if it follows; `None` when it is random, or would reach beyond `length`. As in fio, a run ends with
+    /// Place of `op`, if it follows; `None` when it is random, or would reach beyond `length`. As in fio, a run ends with
     /// its random I/O: the first ones follow the start of the region.
     pub(super) fn next(&mut self, op: &Op, length: u64, rng: &mut Rng) -> Option<u64> {
         let (start, end) = self.last[usize::from(op.file)][usize::from(op.direction)];
