@@ -198,8 +198,9 @@ impl BootHeard {
     }
 
     /// Adds what the plugin wrote to `out`, and the names of all addresses.
-    fn counted(self, modules: &[(String, Vec<u8>)], out: &Path) -> Result<Booted, LabError> {
-        let kallsyms = kallsyms(&self.symbols.unwrap_or_default(), modules, &self.sections)?;
+    fn counted(self, modules: Vec<Loaded>, out: &Path) -> Result<Booted, LabError> {
+        let files: Vec<_> = modules.into_iter().map(|module| (module.name, module.bytes)).collect();
+        let kallsyms = kallsyms(&self.symbols.unwrap_or_default(), &files, &self.sections)?;
         Ok(Booted { kallsyms, rounds: counts::read(out)?, ..self.booted })
     }
 }
@@ -318,8 +319,7 @@ impl<'a> Lab<'a> {
             return Ok(heard.booted);
         }
         keep(&symbols, heard.symbols.as_deref().unwrap_or_default())?;
-        let files: Vec<_> = modules.into_iter().map(|module| (module.name, module.bytes)).collect();
-        heard.counted(&files, &out)
+        heard.counted(modules, &out)
     }
 
     fn add_programs(&self, request: &Request, interactive: bool, image: &mut Image) -> Result<(), LabError> {

@@ -48,16 +48,18 @@ impl Names for TestKernel {
 /// The steps of an I/O: function, offset into it, instructions of four bytes each.
 pub(super) fn trace(kernel: &TestKernel, steps: &[(&str, u64, u64)]) -> (Vector, Trace) {
     let pc = |name: &str| if name == "user" { 0x40_0000 } else { kernel.pc(name) };
+    let blocks = steps.iter().map(|&(name, offset, instructions)| (pc(name) + offset, instructions));
+    traced(&blocks.collect::<Vec<_>>())
+}
+
+/// Counts and trace of blocks: address, and instructions of four bytes each.
+pub(super) fn traced(blocks: &[(u64, u64)]) -> (Vector, Trace) {
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut events = Vec::new();
-    for &(name, offset, instructions) in steps {
-        let pc = pc(name) + offset;
-        events.push(Event::Block { pc, instructions });
-        for step in 0..instructions {
-            *counts.entry(pc + 4 * step).or_default() += 1;
-        }
+    for &(pc, instructions) in blocks {
+        (0..instructions).for_each(|step| *counts.entry(pc + 4 * step).or_default() += 1);
     }
-    let instructions = steps.iter().map(|step| step.2).sum();
+    let events = blocks.iter().map(|&(pc, instructions)| Event::Block { pc, instructions }).collect();
+    let instructions = blocks.iter().map(|block| block.1).sum();
     let hash = counts.iter().fold(1, |hash: u64, (pc, times)| hash.wrapping_mul(31).wrapping_add(pc ^ times));
     (Vector { hash, ios: 1, counts: counts.into_iter().collect() }, Trace { hash, instructions, events })
 }
@@ -118,16 +120,18 @@ const STEPS: &[(&str, u64, u64)] = &[
     ("user", 12, 2),
 ];
 
-fn round(kernel: &TestKernel, traced: bool) -> Round {
-    let (vector, trace) = trace(kernel, STEPS);
+fn round(traced: bool) -> Round {
+    let (vector, trace) = trace(&kernel(), STEPS);
     let io = Io { instructions: trace.instructions, hash: vector.hash };
     Round { ios: vec![io; 9], vectors: vec![vector], traces: if traced { vec![trace] } else { Vec::new() } }
 }
 
-fn cost(traced: bool) -> IoCost {
-    let mut kernel = kernel();
-    let rounds = [round(&kernel, traced)];
-    tabulate(counted(&rounds), &mut kernel).expect("there is a modal I/O")
+fn cost_of(rounds: &[Round]) -> IoCost {
+    tabulate(counted(rounds), &mut kernel()).expect("there is a modal I/O")
+}
+
+pub(super) fn cost(traced: bool) -> IoCost {
+    cost_of(&[round(traced)])
 }
 
 fn row<'a>(cost: &'a IoCost, name: &str, layer: &str) -> &'a iostack_model::answers::CostFunction {
@@ -139,14 +143,10 @@ fn row<'a>(cost: &'a IoCost, name: &str, layer: &str) -> &'a iostack_model::answ
 fn a_traced_lock_is_charged_to_its_callers() {
     let cost = cost(true);
     assert_eq!((cost.instructions, cost.ios), (45, 9));
-    assert_eq!(
-        (row(&cost, "any_lock", "block").instructions, row(&cost, "any_lock", "block").calls),
-        (5, Some(1))
-    );
-    assert_eq!(
-        (row(&cost, "any_lock", "driver").instructions, row(&cost, "any_lock", "driver").calls),
-        (10, Some(2))
-    );
+    for (layer, charged) in [("block", (5, Some(1))), ("driver", (10, Some(2)))] {
+        let row = row(&cost, "any_lock", layer);
+        assert_eq!((row.instructions, row.calls), charged);
+    }
     assert_eq!(row(&cost, "driver_queue", "driver").module.as_deref(), Some("scsi_ram"));
     assert_eq!(cost.layers[0].layer, "driver");
     assert_eq!(cost.layers.iter().map(|layer| layer.instructions).sum::<u64>(), 45);
@@ -166,11 +166,10 @@ fn without_a_trace_it_is_charged_by_its_name_and_the_cost_says_so() {
 
 #[test]
 fn a_trace_that_contradicts_the_counts_is_left_out() {
-    let mut kernel = kernel();
-    let mut round = round(&kernel, true);
+    let mut round = round(true);
     let Event::Block { instructions, .. } = &mut round.traces[0].events[3] else { panic!("a block") };
     *instructions += 1;
-    let cost = tabulate(counted(&[round]), &mut kernel).expect("the counts are sound");
+    let cost = cost_of(&[round]);
     assert!(cost.tree.is_none());
     assert!(cost.notes[0].contains("does not add up"), "{:?}", cost.notes);
 }
@@ -190,26 +189,24 @@ fn the_calls_stand_in_order_and_add_up() {
 
 #[test]
 fn the_tag_allocators_hint_is_named() {
-    let mut kernel = kernel();
-    let mut round = round(&kernel, true);
+    let mut round = round(true);
     let mut steps = STEPS.to_vec();
     steps[5].2 += 8;
-    let (vector, trace) = trace(&kernel, &steps);
+    let (vector, trace) = trace(&kernel(), &steps);
     round.ios.extend([Io { instructions: trace.instructions, hash: vector.hash }; 2]);
     round.vectors.push(vector);
-    let cost = tabulate(counted(&[round]), &mut kernel).expect("there is a modal I/O");
+    let cost = cost_of(&[round]);
     assert_eq!(cost.notes, ["2 I/Os took 8 more in sbitmap_get: the tag allocator's random hint."]);
     assert_eq!(cost.modes.len(), 2);
 }
 
 #[test]
 fn another_mode_is_explained_by_the_functions_that_differ() {
-    let mut kernel = kernel();
-    let mut round = round(&kernel, true);
-    let (vector, trace) = trace(&kernel, &STEPS[..4]);
+    let mut round = round(true);
+    let (vector, trace) = trace(&kernel(), &STEPS[..4]);
     round.ios.push(Io { instructions: trace.instructions, hash: vector.hash });
     round.vectors.push(vector);
-    let cost = tabulate(counted(&[round]), &mut kernel).expect("there is a modal I/O");
+    let cost = cost_of(&[round]);
     let note = &cost.notes[0];
     assert!(note.starts_with("1 I/O took 31 fewer: any_lock -10, driver_queue -8"), "{note}");
     assert!(note.ends_with("and 2 more functions."), "{note}");
@@ -217,26 +214,24 @@ fn another_mode_is_explained_by_the_functions_that_differ() {
 
 #[test]
 fn boots_whose_modules_lie_elsewhere_are_compared_by_count() {
-    let mut kernel = kernel();
-    let mut rounds = vec![round(&kernel, true), round(&kernel, true)];
+    let mut rounds = [round(true), round(true)];
     for io in &mut rounds[1].ios {
         io.hash += 1;
     }
     rounds[1].ios[0].instructions = 99;
-    let cost = tabulate(counted(&rounds), &mut kernel).expect("there is a modal I/O");
+    let cost = cost_of(&rounds);
     assert_eq!((cost.boots.as_slice(), cost.modes[0].ios), ([45, 45].as_slice(), 17));
 }
 
 #[test]
 fn registers_are_counted_by_function_and_named() {
-    let mut kernel = kernel();
-    let mut round = round(&kernel, true);
-    let pc = kernel.pc("driver_queue") + 4;
+    let mut round = round(true);
+    let pc = kernel().pc("driver_queue") + 4;
     let mmio = |write, address| Event::Mmio { write, pc, address, size: 4, region: "ahci".to_owned() };
     round.traces[0]
         .events
         .splice(8..8, [mmio(true, 0xfebf_0138), mmio(false, 0xfebf_0008), mmio(true, 0xfebf_0138)]);
-    let cost = tabulate(counted(&[round]), &mut kernel).expect("there is a modal I/O");
+    let cost = cost_of(&[round]);
     let uses = cost.mmio.as_ref().expect("it was traced");
     assert_eq!((uses[0].function.as_str(), uses[0].register.as_deref()), ("driver_queue", Some("P0CI")));
     assert_eq!((uses[0].reads, uses[0].writes, uses[1].reads), (0, 2, 1));
@@ -246,12 +241,11 @@ fn registers_are_counted_by_function_and_named() {
 
 #[test]
 fn the_guests_counter_is_compared_where_the_processor_did_not_idle() {
-    let mut kernel = kernel();
-    let rounds = [round(&kernel, true)];
+    let rounds = [round(true)];
     let ticks = [51, 51, 51, 51, 51, 51, 51, 60, 60];
     let with = Counted { ticks: &ticks, ..counted(&rounds) };
-    assert_eq!(tabulate(with, &mut kernel).expect("modal").tsc_excess, Some(6));
-    assert_eq!(tabulate(counted(&rounds), &mut kernel).expect("modal").tsc_excess, None);
+    assert_eq!(tabulate(with, &mut kernel()).expect("modal").tsc_excess, Some(6));
+    assert_eq!(cost_of(&rounds).tsc_excess, None);
     let mut idle = TestKernel(vec![("idle_loop", None)]);
     let (vector, trace) = trace(&idle, &[("user", 0, 1), ("idle_loop", 0, 5)]);
     let io = Io { instructions: 6, hash: vector.hash };

@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use super::bootable::Bootable;
 use super::command::{last_lines, not_started};
-use super::mailbox::{Drives, Mailbox, Memory, Served};
+use super::mailbox::{Drives, Mailbox, Served};
+use super::memory::Memory;
 use super::packages::Say;
 use super::patience::{Patience, WALL_TIMES};
 use super::private;

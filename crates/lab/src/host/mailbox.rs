@@ -12,12 +12,11 @@
 //! layout is that of `kernel/sim_disk/mailbox.h`.
 
 use std::collections::{HashMap, VecDeque};
-use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
+use super::memory::Memory;
 use crate::layout::{ADDRESS, BYTES, ORDER};
 
 /// Bytes of an order, with its length.
@@ -133,46 +132,6 @@ pub trait Drives: Send {
 pub(crate) enum Served {
     ToTheEnd,
     UntilCut,
-}
-
-/// The guest's memory, as the emulator maps it.
-pub(crate) struct Memory {
-    file: File,
-    /// Bytes below the hole under 4 GiB.
-    low: u64,
-}
-
-/// Most bytes that the emulator's `microvm` puts below 4 GiB (`microvm_memory_init` of QEMU's hw/i386/microvm.c; tried
-/// with 3,300 and 5,000 MiB).
-const LOW_MOST: u64 = 3 << 30;
-const HIGH: u64 = 1 << 32;
-
-impl Memory {
-    pub(crate) fn new(file: File, bytes: u64) -> Memory {
-        Memory { file, low: bytes.min(LOW_MOST) }
-    }
-
-    fn at(&self, address: u64) -> u64 {
-        if address < HIGH { address } else { address - HIGH + self.low }
-    }
-
-    fn read(&self, address: u64, into: &mut [u8]) -> io::Result<()> {
-        self.file.read_exact_at(into, self.at(address))
-    }
-
-    fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all_at(bytes, self.at(address))
-    }
-
-    fn words(&self, address: u64, count: usize) -> io::Result<Vec<u64>> {
-        let mut bytes = vec![0; count * 8];
-        self.read(address, &mut bytes)?;
-        Ok(bytes.chunks_exact(8).map(word).collect())
-    }
-}
-
-fn word(bytes: &[u8]) -> u64 {
-    u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
 }
 
 /// A place of a request's data: physical address, bytes.
@@ -480,8 +439,7 @@ mod tests {
         let (memory, mut drives) = (memory(), Recorded { cut: Some(50), ..Recorded::default() });
         let (mut theirs, ours) = UnixStream::pair().expect("two ends");
         put(&memory, 49, false, &[5, 0, 0, 0]);
-        let file = memory.file.try_clone().expect("the same memory");
-        let serving = Mailbox::new(Memory::new(file, 256 << 20), &mut drives);
+        let serving = Mailbox::new(memory.again(), &mut drives);
         let served = std::thread::scope(|scope| {
             let serving = scope.spawn(|| serving.serve(ours));
             let mut byte = [7];
@@ -493,14 +451,5 @@ mod tests {
             serving.join().expect("it ends").expect("without an error")
         });
         assert_eq!((served, drives.asked.len()), (Served::UntilCut, 2));
-    }
-
-    #[test]
-    fn memory_beyond_the_hole_is_behind_what_lies_below_it() {
-        let memory = Memory { file: memory_file(c"test").expect("memory"), low: LOW_MOST };
-        assert_eq!(
-            [0, LOW_MOST - 1, HIGH, HIGH + 5].map(|address| memory.at(address)),
-            [0, LOW_MOST - 1, LOW_MOST, LOW_MOST + 5]
-        );
     }
 }

@@ -10,6 +10,7 @@ pub mod image;
 pub mod kernel;
 pub mod machine;
 pub mod mailbox;
+mod memory;
 pub mod modules;
 pub mod packages;
 mod patience;

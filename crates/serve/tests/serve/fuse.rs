@@ -7,18 +7,14 @@ use std::path::{Path, PathBuf};
 use iostack_model::Bytes;
 use iostack_serve::fuse::{Fuse, missing, sweep};
 use iostack_serve::{Server, Store};
-use iostack_sim::sheet::Sheet;
 use iostack_testkit::{folder, or_skip, tool};
 
-use crate::serve;
+use crate::{serve, zero_of};
 
 const SIZE: u64 = 64 << 20;
 
 fn server(bytes: u64) -> Server {
-    let capacity = bytes.to_string();
-    let sheet = Sheet::from_values("zero", &[("zero.latency", "10us"), ("zero.capacity", &capacity)])
-        .expect("a kind");
-    serve(&sheet, Store::memory(Bytes(bytes)).expect("there is memory"), "zero")
+    serve(&zero_of("10us", bytes), Store::memory(Bytes(bytes)).expect("there is memory"), "zero")
 }
 
 pub(crate) fn mounted(test: &str, server: &Server, place: &Path) -> Option<Fuse> {

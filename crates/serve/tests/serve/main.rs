@@ -20,7 +20,12 @@ const MIB: u64 = 1 << 20;
 
 /// A drive of 16 MiB that answers after this.
 fn zero(latency: &str) -> Sheet {
-    Sheet::from_values("zero", &[("zero.latency", latency), ("zero.capacity", "16m")]).expect("a kind")
+    zero_of(latency, 16 * MIB)
+}
+
+fn zero_of(latency: &str, bytes: u64) -> Sheet {
+    let capacity = format!("{bytes}B");
+    Sheet::from_values("zero", &[("zero.latency", latency), ("zero.capacity", &capacity)]).expect("a kind")
 }
 
 fn memory() -> Store {

@@ -11,12 +11,11 @@ use crate::nbd::{Client, Export, export_of};
 use crate::oracle::{
     Answer, CutTally, CutWay, OracleRequest, SECTOR, SECTORS, What, assert_all, seeds, trial,
 };
-use crate::{read, serve};
+use crate::{read, serve, zero_of};
 
-/// A drive of so many sectors that answers after some time.
+/// A drive of the oracle's sectors that answers after some time.
 fn zero(latency: &str) -> Sheet {
-    let capacity = format!("{}B", SECTORS * SECTOR);
-    Sheet::from_values("zero", &[("zero.latency", latency), ("zero.capacity", &capacity)]).expect("a kind")
+    zero_of(latency, (SECTORS * SECTOR) as u64)
 }
 
 fn memory(drive: &Drive) -> Store {

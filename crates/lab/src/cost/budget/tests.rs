@@ -1,7 +1,6 @@
 //! Files of budgets, good and bad, and costs on both sides of them.
 
-use iostack_model::SCHEMA;
-use iostack_model::answers::{ClockPrices, CostFunction, CostLayer, CostMode};
+use iostack_model::answers::{CostFunction, CostLayer, CostMode};
 
 use super::super::tests::case;
 use super::*;
@@ -25,22 +24,12 @@ fn cost(rows: &[(&str, Option<&str>, &str, u64)]) -> IoCost {
         instructions,
     };
     IoCost {
-        schema: SCHEMA,
-        iostack: "1".to_owned(),
-        case: case(),
-        ios: 1,
         instructions,
         modes: vec![CostMode { instructions, ios: 1 }],
         boots: vec![instructions],
         layers: layers.into_iter().map(layer).collect(),
         functions: rows.iter().map(function).collect(),
-        mmio: None,
-        tree: None,
-        tsc_excess: None,
-        prices: ClockPrices::default(),
-        unclassified: Vec::new(),
-        how: "by hand".to_owned(),
-        notes: Vec::new(),
+        ..super::super::tests::cost(true)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::atlas::Atlas;
-use super::super::tests::{BASE, ROOM, TestKernel, trace};
+use super::super::tests::{BASE, ROOM, TestKernel, trace, traced};
 use super::*;
 
 /// Name, own instructions, calls.
@@ -76,28 +76,15 @@ impl TestProgram {
         events: &mut Vec<(u64, u64)>,
     ) -> CallTree {
         let start = BASE + function as u64 * ROOM;
-        let mut call = CallTree(format!("f{function}"), 0, Vec::new());
-        let mut block = |call: &mut CallTree, place: usize| {
-            // Three instructions before each call, of four bytes each.
-            events.push((start + place as u64 * 12, 3));
-            call.1 += 3;
-        };
-        let mut pending = Vec::new();
-        block(&mut call, 0);
+        // Three instructions, of four bytes each, before each call and after the last.
+        let mut call = CallTree(format!("f{function}"), 3, Vec::new());
+        events.push((start, 3));
         for (place, &callee) in self.calls[function].iter().enumerate() {
-            pending.push((place, callee));
-        }
-        for (place, callee) in pending {
-            if *budget == 0 || dice.roll(4) == 0 {
-                // A branch around the call: the next block follows without it, as one run.
-                let start_next = start + (place as u64 + 1) * 12;
-                events.push((start_next, 3));
-                call.1 += 3;
-                continue;
+            // Else a branch leads around the call: the next block follows without it, as one run.
+            if *budget > 0 && dice.roll(4) != 0 {
+                *budget -= 1;
+                call.2.push(self.run(callee, dice, budget, events));
             }
-            *budget -= 1;
-            let inner = self.run(callee, dice, budget, events);
-            call.2.push(inner);
             events.push((start + (place as u64 + 1) * 12, 3));
             call.1 += 3;
         }
@@ -114,14 +101,6 @@ fn names(functions: usize) -> TestKernel {
     TestKernel((0..functions).map(|index| (name(index), None)).collect())
 }
 
-fn vector_of(events: &[(u64, u64)]) -> Vector {
-    let mut counts = std::collections::BTreeMap::new();
-    for &(pc, instructions) in events {
-        (0..instructions).for_each(|step| *counts.entry(pc + 4 * step).or_insert(0) += 1);
-    }
-    Vector { hash: 0, ios: 1, counts: counts.into_iter().collect() }
-}
-
 #[test]
 fn random_programs_with_tail_calls_are_reconstructed() {
     let kernel = names(24);
@@ -131,9 +110,7 @@ fn random_programs_with_tail_calls_are_reconstructed() {
         let mut events = vec![(0x40_0000, 1)];
         let truth = program.run(0, &mut dice, &mut 200, &mut events);
         events.push((0x40_0004, 2));
-        let vector = vector_of(&events);
-        let blocks = events.iter().map(|&(pc, instructions)| Event::Block { pc, instructions });
-        let trace = Trace { hash: 0, instructions: 0, events: blocks.collect() };
+        let (vector, trace) = traced(&events);
         let mut atlas = Atlas::new(&kernel);
         let segments = segments(&trace, &vector, &mut atlas);
         let flow = follow(&segments, &atlas);
@@ -164,9 +141,8 @@ fn nothing_is_lost_of_nonsense() {
         };
         let events: Vec<(u64, u64)> = (0..3000).map(|_| block(&mut dice)).collect();
         // A vector that knows some of it, and other things.
-        let vector = vector_of(&events[..dice.roll(3000) as usize]);
-        let blocks = events.iter().map(|&(pc, instructions)| Event::Block { pc, instructions });
-        let trace = Trace { hash: 0, instructions: 0, events: blocks.collect() };
+        let (vector, _) = traced(&events[..dice.roll(3000) as usize]);
+        let (_, trace) = traced(&events);
         let mut atlas = Atlas::new(&kernel);
         let segments = segments(&trace, &vector, &mut atlas);
         let flow = follow(&segments, &atlas);
