@@ -53,12 +53,8 @@ mod tests {
             name: "c".to_owned(),
             device: "lab:".to_owned(),
             cost: Some(cost.to_owned()),
-            jobs: None,
-            anew: false,
-            options: Vec::new(),
-            changes: Vec::new(),
             vary: vary.map(|(key, values)| (key.to_owned(), values.iter().map(|&v| v.to_owned()).collect())),
-            along: Vec::new(),
+            ..Curve::default()
         }
     }
 

@@ -1,7 +1,7 @@
 //! What is a curve of an experiment?
 
 /// Runs that belong together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Curve {
     pub(crate) name: String,
     pub(crate) device: String,

@@ -152,12 +152,8 @@ fn counted(raw: &raw::RawCurve, cost: &str) -> Result<Curve, String> {
         name: raw.name.clone(),
         device: lab::PREFIX.to_owned(),
         cost: Some(cost.to_owned()),
-        jobs: None,
-        anew: false,
-        options: Vec::new(),
-        changes: Vec::new(),
         vary,
-        along: Vec::new(),
+        ..Curve::default()
     };
     counted::plan(&curve).map(|_| curve)
 }

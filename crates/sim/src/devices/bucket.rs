@@ -19,7 +19,7 @@ use crate::sheet::{Sheet, SheetError};
 use iostack_model::{Bytes, ResourceUse, Stage};
 use iostack_workload::Rng;
 
-use super::parameter::{count_within, time_or, whole_bytes};
+use super::parameter::{queue_depth, time_or, whole_bytes};
 use crate::engine::{Account, Kind, Part, PartId, RequestId, Shape, Sim, Stamps, Time, World, token, usage};
 
 /// The buckets let the first of those that wait go; a request's latency is over.
@@ -110,11 +110,6 @@ struct Volume {
 }
 
 pub(super) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
-    let depth = if sheet.has("cloud.queue_depth") {
-        count_within(sheet, "cloud.queue_depth", 1, 1 << 20)?
-    } else {
-        u64::MAX
-    };
     let volume = Volume {
         capacity: Bytes(whole_bytes(sheet, "cloud.capacity", 512)?),
         unit: whole_bytes(sheet, "cloud.unit", 512)?,
@@ -124,7 +119,7 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartI
             curve(sheet, ["cloud.read_min", "cloud.read_p50", "cloud.read_p99", "cloud.read_max"])?,
             curve(sheet, ["cloud.write_min", "cloud.write_p50", "cloud.write_p99", "cloud.write_max"])?,
         ],
-        free: depth,
+        free: queue_depth(sheet, "cloud.queue_depth")?,
         waiting: VecDeque::new(),
         throttled: VecDeque::new(),
         last: (Kind::Flush, 0, 0),

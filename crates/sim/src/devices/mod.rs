@@ -1,4 +1,5 @@
-//! Which part is made for which kind of device? One line each; a new kind adds one file and one line, and its table in `crate::sheet`.
+//! Which part is made for which kind of device? One line each; a new kind adds one file, one line, and its table in
+//! `sheet/kinds.toml`.
 
 mod bucket;
 mod dram;

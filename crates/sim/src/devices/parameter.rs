@@ -11,6 +11,11 @@ pub(crate) fn count_within(sheet: &Sheet, key: &str, least: u64, most: u64) -> R
     Err(sheet.refuse(key, &format!("it is not within {least} and {most}"), "write a count in this range"))
 }
 
+/// Commands that a device takes at once; any number when the sheet has none.
+pub(crate) fn queue_depth(sheet: &Sheet, key: &str) -> Result<u64, SheetError> {
+    if sheet.has(key) { count_within(sheet, key, 1, 1 << 20) } else { Ok(u64::MAX) }
+}
+
 /// A size that is not 0 and a multiple of `unit`.
 pub(crate) fn whole_bytes(sheet: &Sheet, key: &str, unit: u64) -> Result<u64, SheetError> {
     let bytes = sheet.bytes(key)?.0;

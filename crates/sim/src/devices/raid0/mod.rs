@@ -24,7 +24,7 @@ use crate::sheet::{Sheet, SheetError};
 use iostack_model::Bytes;
 use iostack_workload::Rng;
 
-use super::parameter::{Pace, count_within, whole_bytes};
+use super::parameter::{Pace, count_within, queue_depth, whole_bytes};
 use crate::engine::{PartId, Server, Stamps, World};
 use cache::RaidCache;
 use layout::StripeLayout;
@@ -53,11 +53,6 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartI
     if writes_back && size == 0 {
         return Err(sheet.refuse("raid0.write", "there is no cache to write to", "set raid0.cache"));
     }
-    let queue_depth = if sheet.has("raid0.queue_depth") {
-        count_within(sheet, "raid0.queue_depth", 1, 1 << 20)?
-    } else {
-        u64::MAX
-    };
     let raid = Raid {
         capacity: Bytes(shape.capacity.0 / unit * unit * count),
         block: shape.block,
@@ -67,7 +62,7 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartI
         member_command: sheet.time("raid0.member_command")?.0,
         adapter: Server::default(),
         link: Pace::limit_from_sheet(sheet, "raid0.rate")?.map(|pace| (Server::default(), pace)),
-        free: queue_depth,
+        free: queue_depth(sheet, "raid0.queue_depth")?,
         waiting: VecDeque::new(),
         writes_back,
         destages: count_within(sheet, "raid0.destage", 1, 4096)? as usize,

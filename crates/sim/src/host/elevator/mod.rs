@@ -7,7 +7,8 @@
 //!
 //! A scheduler is a data structure without time of its own: it is given I/Os and the present moment, and says which goes,
 //! or until when it would rather wait for a better one. Its clocks are spent by the thread that submits; what it does under
-//! its lock is [`Lock`]'s matter. One file for each; a new scheduler is a file, a line of `scheduler.order` in `sheet/kinds.toml`, and one in `order`.
+//! its lock is [`Lock`]'s matter. One file for each; a new scheduler is a file, a word of `scheduler.order` in
+//! `sheet/kinds.toml`, and a line in `order`.
 
 mod anticipatory;
 mod bfq;
