@@ -12,20 +12,12 @@ use crate::chain;
 use crate::mounts::{Mount, mounts};
 use crate::roots::{Root, text};
 
-/// File of version 1, what it limits, and whether it counts bytes.
-const THROTTLES: [(&str, Direction, bool); 4] = [
-    ("blkio.throttle.read_bps_device", Direction::Read, true),
-    ("blkio.throttle.write_bps_device", Direction::Write, true),
-    ("blkio.throttle.read_iops_device", Direction::Read, false),
-    ("blkio.throttle.write_iops_device", Direction::Write, false),
-];
-
-/// Key of a version 2 line, what it limits, and whether it counts bytes.
-const KEYS: [(&str, Direction, bool); 4] = [
-    ("rbps", Direction::Read, true),
-    ("wbps", Direction::Write, true),
-    ("riops", Direction::Read, false),
-    ("wiops", Direction::Write, false),
+/// Key of a version 2 line, file of version 1, what they limit, and whether they count bytes.
+const LIMITS: [(&str, &str, Direction, bool); 4] = [
+    ("rbps", "blkio.throttle.read_bps_device", Direction::Read, true),
+    ("wbps", "blkio.throttle.write_bps_device", Direction::Write, true),
+    ("riops", "blkio.throttle.read_iops_device", Direction::Read, false),
+    ("wiops", "blkio.throttle.write_iops_device", Direction::Write, false),
 ];
 
 /// The limits on our I/O to this storage, in words, with the files that set them.
@@ -101,20 +93,14 @@ fn limits_of_version_2(
 /// `riops=500` of `254:0 rbps=max wbps=1048576 riops=500 wiops=max`
 fn limit_of_key(root: &Root, number: &str, key: &str, file: &Path) -> Option<IoLimit> {
     let (key, value) = key.split_once('=')?;
-    let (_, direction, bytes) = KEYS.iter().find(|(known, ..)| *known == key)?;
-    let per_second = value.parse().ok()?;
-    Some(IoLimit {
-        device: name_of(root, number),
-        direction: *direction,
-        per_second,
-        bytes: *bytes,
-        file: file.into(),
-    })
+    let (.., direction, bytes) = LIMITS.into_iter().find(|(known, ..)| *known == key)?;
+    let (device, per_second) = (name_of(root, number), value.parse().ok()?);
+    Some(IoLimit { device, direction, per_second, bytes, file: file.into() })
 }
 
 fn limits_of_version_1(root: &Root, group: &Path, concerns: &dyn Fn(&str) -> bool) -> Vec<IoLimit> {
     let mut limits = Vec::new();
-    for (name, direction, bytes) in THROTTLES {
+    for (_, name, direction, bytes) in LIMITS {
         let file = group.join(name);
         let lines = text(&root.at(&file)).unwrap_or_default();
         for (number, value) in lines.lines().filter_map(|line| line.split_once(' ')) {
