@@ -140,7 +140,9 @@ impl Drawn {
 
 impl Section {
     pub(crate) fn new(id: &str, short: &str, title: &str) -> Section {
-        Section { id: id.to_owned(), short: short.to_owned(), title: title.to_owned(), blocks: Vec::new() }
+        // Ids of files become anchors: what is no letter, digit or dash of one could end the attribute.
+        let id = id.replace(|c: char| !c.is_ascii_alphanumeric() && !"-_.".contains(c), "-");
+        Section { id, short: short.to_owned(), title: title.to_owned(), blocks: Vec::new() }
     }
 
     pub(crate) fn put(&mut self, block: Block) -> &mut Section {
