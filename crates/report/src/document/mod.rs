@@ -142,7 +142,9 @@ impl Drawn {
 
 impl Section {
     pub(crate) fn new(id: &str, short: &str, title: &str) -> Section {
-        Section { id: id.to_owned(), short: short.to_owned(), title: title.to_owned(), ..Section::default() }
+        // Ids of files become anchors: what is no letter, digit or dash of one could end the attribute.
+        let id = id.replace(|c: char| !c.is_ascii_alphanumeric() && !"-_.".contains(c), "-");
+        Section { id, short: short.to_owned(), title: title.to_owned(), ..Section::default() }
     }
 
     pub(crate) fn put(&mut self, block: Block) -> &mut Section {

@@ -109,7 +109,7 @@ fn gain(fit: &MergeFit) -> String {
 }
 
 /// A figure of a cell: its value, and its ratio to the base with what is better of it.
-struct Figure {
+struct MergeFigure {
     heading: &'static str,
     quantity: Quantity,
     scale: Scale,
@@ -120,7 +120,7 @@ struct Figure {
     more: bool,
 }
 
-const ABSOLUTE: Figure = Figure {
+const ABSOLUTE: MergeFigure = MergeFigure {
     heading: "context switches per I/O",
     quantity: Quantity::Count,
     scale: Scale::Linear,
@@ -129,22 +129,22 @@ const ABSOLUTE: Figure = Figure {
     more: false,
 };
 
-const FIGURES: [Figure; 5] = [
-    Figure {
+const FIGURES: [MergeFigure; 5] = [
+    MergeFigure {
         heading: "IOPS",
         value: |cell| cell.iops,
         ratio: Some(|ratio| Some(ratio.iops)),
         more: true,
         ..ABSOLUTE
     },
-    Figure {
+    MergeFigure {
         heading: "CPU time per I/O",
         quantity: Quantity::Nanos,
         value: |cell| cell.cpu_ns,
         ratio: Some(|ratio| Some(ratio.cpu)),
         ..ABSOLUTE
     },
-    Figure {
+    MergeFigure {
         heading: "p99 of a call",
         quantity: Quantity::Nanos,
         scale: Scale::Log10,
@@ -154,7 +154,7 @@ const FIGURES: [Figure; 5] = [
         ..ABSOLUTE
     },
     ABSOLUTE,
-    Figure {
+    MergeFigure {
         heading: "percent of the drive's peak",
         quantity: Quantity::Percent,
         value: |cell| Interval::exact(cell.share_of_peak.map_or(f64::NAN, |share| share * 100.0)),
@@ -181,8 +181,8 @@ fn asked(report: &MergeReport, of: &MergeTable) -> Section {
         }
     };
     let mut section = Section::new(id, of.ask.name(), &title);
-    let known = |figure: &&Figure| of.cells.iter().any(|cell| (figure.value)(cell).mean.is_finite());
-    let figures: Vec<&Figure> = FIGURES.iter().filter(known).collect();
+    let known = |figure: &&MergeFigure| of.cells.iter().any(|cell| (figure.value)(cell).mean.is_finite());
+    let figures: Vec<&MergeFigure> = FIGURES.iter().filter(known).collect();
     let rounds = of.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
     let (counted, how) = if report.is_simulated() {
         ("simulated: one run each in virtual time", "one run each in virtual time.".to_owned())
@@ -205,7 +205,7 @@ fn asked(report: &MergeReport, of: &MergeTable) -> Section {
     section
 }
 
-fn plot(of: &MergeTable, figure: &Figure) -> Plot {
+fn plot(of: &MergeTable, figure: &MergeFigure) -> Plot {
     let spots = |policy| {
         let cells = of.columns().into_iter().filter_map(move |column| of.cell(policy, column));
         cells.map(|cell| Spot {
@@ -234,7 +234,7 @@ fn spot(x: u32, value: Interval) -> Spot {
 }
 
 /// A block for each figure, a row for each policy.
-fn against(of: &MergeTable, figures: &[&Figure]) -> Table {
+fn against(of: &MergeTable, figures: &[&MergeFigure]) -> Table {
     let columns = of.columns();
     let heads = columns.iter().map(|column| Column::number(column.to_string()));
     let over = if of.ask == MergeAsk::Groups { "requests" } else { of.ask.over() };
@@ -252,7 +252,7 @@ fn against(of: &MergeTable, figures: &[&Figure]) -> Table {
 }
 
 /// A ratio has room for the mark of what is better.
-fn with_ratio(cell: &MergeCell, figure: &Figure) -> String {
+fn with_ratio(cell: &MergeCell, figure: &MergeFigure) -> String {
     if !cell.failures.is_empty() {
         return "failed".to_owned();
     }

@@ -86,9 +86,9 @@ fn changed(report: &WhatIf) -> Section {
 
 /// A figure: its name, its head where there is a row for each run, how soon a narrow screen leaves it out, how it is read
 /// and written.
-type Figure = (&'static str, &'static str, u8, fn(&WhatIfFigures) -> Option<f64>, fn(f64) -> String);
+type WhatIfRow = (&'static str, &'static str, u8, fn(&WhatIfFigures) -> Option<f64>, fn(f64) -> String);
 
-const FIGURES: [Figure; 9] = [
+const FIGURES: [WhatIfRow; 9] = [
     ("IOPS", "IOPS", 0, |figures| Some(figures.iops), rate),
     ("bandwidth", "bandwidth", 5, |figures| Some(figures.bandwidth), |value| Quantity::Bandwidth.say(value)),
     ("latency, mean", "mean", 0, |figures| Some(figures.latency_mean_ns), time),
@@ -120,8 +120,8 @@ fn or_none(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
 fn figures(report: &WhatIf, all: &mut Document) -> Section {
     let mut section = Section::new("figures", "Figures", "What it gives");
     let runs: Vec<Option<&WhatIfFigures>> = report.steps.iter().map(|step| step.figures.as_ref()).collect();
-    let known = |figure: &&Figure| runs.iter().flatten().any(|run| figure.3(run).is_some());
-    let known: Vec<&Figure> = FIGURES.iter().filter(known).collect();
+    let known = |figure: &&WhatIfRow| runs.iter().flatten().any(|run| figure.3(run).is_some());
+    let known: Vec<&WhatIfRow> = FIGURES.iter().filter(known).collect();
     if known.is_empty() {
         return section;
     }
@@ -142,7 +142,7 @@ type Rate<'a> = &'a mut dyn FnMut(usize, String) -> Cell;
 
 fn side_by_side(
     report: &WhatIf,
-    figures: &[&Figure],
+    figures: &[&WhatIfRow],
     runs: [Option<&WhatIfFigures>; 2],
     rate: Rate<'_>,
 ) -> Table {
@@ -166,11 +166,11 @@ fn side_by_side(
 
 fn one_by_one(
     report: &WhatIf,
-    figures: &[&Figure],
+    figures: &[&WhatIfRow],
     runs: &[Option<&WhatIfFigures>],
     rate: Rate<'_>,
 ) -> Table {
-    let head = |figure: &&Figure| Column::number(figure.1).light(figure.2);
+    let head = |figure: &&WhatIfRow| Column::number(figure.1).light(figure.2);
     let mut columns: Vec<Column> =
         std::iter::once(Column::words("step")).chain(figures.iter().map(head)).collect();
     columns.splice(2..2, [Column::bars("").light(1), Column::number("ratio")]);
