@@ -1,4 +1,4 @@
-//! What of a check's page is folded, and what is said of it: its reader opens what the first screens made him ask.
+//! Folds on a check's page: below its first screens a reader opens what these made them ask, by what a fold says is in it.
 
 use iostack_model::Way;
 
@@ -60,4 +60,29 @@ fn contents(section: &Section) -> String {
     }
     told.dedup();
     crate::text::format::cut(&told.join(" \u{b7} "), MOST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Table;
+
+    #[test]
+    fn the_unmatched_and_how_far_to_trust_it_are_folded_with_what_belongs_to_them() {
+        let mut section = Section::default();
+        for way in [Way::Device, Way::Unmatched] {
+            section.page(Block::Figure("", String::new(), String::new()));
+            section.put(Block::Table(Table::of(&[way.name(), "mean"])));
+        }
+        section.words("between").page(Block::Heading("How far to trust it".to_owned()));
+        section.fact("sum", "exact").list(vec!["a note".to_owned()]);
+        fold_details(&mut section);
+        let kinds = section.blocks.iter().map(|(_, block)| match block {
+            Block::Fold(summary, inner) => (summary.as_str(), inner.blocks.len()),
+            _ => ("", 0),
+        });
+        let wanted = [("", 0), ("", 0), ("The unmatched", 2), ("", 0), ("How far to trust it", 2)];
+        assert_eq!(kinds.collect::<Vec<_>>(), wanted);
+        assert_eq!(contents(&section), "The unmatched \u{b7} How far to trust it");
+    }
 }

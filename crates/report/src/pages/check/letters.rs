@@ -1,10 +1,12 @@
 //! The first picture of a check on a terminal: IOPS, and latency from p50 to p99, over queue depth.
 //!
 //! ```text
-//! IOPS                                    LATENCY from p50 (foot) to p99 (letter)
-//! 499k |                      R   r       1.01ms |                        r
-//!      |                  r   |   |              |                    r   |m
-//!      |          wm  Wm  |M  |m  |m             |   m   m   m  rwm rwm rwm rwm
+//! IOPS OVER DEPTH                         LATENCY p50 (foot) to p99 (letter)
+//!  498.9k │                        R   r  1.04 ms │                             wm
+//!         │                    r   │   │          │                         wm r││
+//!         │             W   wm │wM │wm │wm        │r   r   r   r   r   rwM R││ │
+//!       0 │rwm r│m r││ │││ │││ │││ │││ │││        │ w   w  │││ │││ ││  │││ ││
+//!   depth  1   2   4   8   16  32  64  128  depth  1   2   4   8   16  32  64  128
 //! ```
 
 use iostack_model::answers::{Check, Step};
