@@ -10,11 +10,11 @@ use crate::process;
 
 /// What lies outside of the crates, and the tests that read it.
 const ELSEWHERE: &[(&str, &[&str])] = &[
-    ("tests/cli/", &["iostack cli"]),
-    ("docs/", &["iostack docs", "iostack commands"]),
-    ("README.md", &["iostack docs", "iostack commands"]),
-    ("platforms/", &["iostack-sim catalogue", "iostack-sim sheets", "iostack-sim devices"]),
-    ("experiments/", &["iostack repro"]),
+    ("tests/cli/", &["iostack all cli::"]),
+    ("docs/", &["iostack all commands:: docs::"]),
+    ("README.md", &["iostack all commands:: docs::"]),
+    ("platforms/", &["iostack-sim all"]),
+    ("experiments/", &["iostack all repro::"]),
 ];
 
 /// What the chosen took together when all ran last, seconds.
@@ -95,10 +95,10 @@ mod tests {
         assert_eq!(rank("iostack-stats", "crates/engine/src/lib.rs"), None);
         assert_eq!(rank("iostack-sim", "crates/simulation/src/lib.rs"), None);
         assert_eq!(rank("xtask", "xtask/src/main.rs"), Some(0));
-        assert_eq!(rank("iostack docs", "docs/check.md"), Some(0));
-        assert_eq!(rank("iostack cli", "docs/check.md"), None);
-        assert_eq!(rank("iostack cli", "tests/cli/run.md"), Some(0));
-        assert_eq!(rank("iostack-sim catalogue", "platforms/laptop.toml"), Some(0));
+        assert_eq!(rank("iostack all commands:: docs::", "docs/check.md"), Some(0));
+        assert_eq!(rank("iostack all cli::", "docs/check.md"), None);
+        assert_eq!(rank("iostack all cli::", "tests/cli/run.md"), Some(0));
+        assert_eq!(rank("iostack-sim all", "platforms/laptop.toml"), Some(0));
     }
 
     #[test]

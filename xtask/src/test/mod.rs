@@ -86,7 +86,11 @@ fn all(root: &Path, slow: bool) -> Result<Tally> {
 /// Those of what was changed since the last commit, for about a minute.
 fn of_the_change(root: &Path) -> Result<bool> {
     let (times, paths) = (programs::times(root), changed::paths(root)?);
-    let chosen = changed::choose(programs::built(root)?, &paths, &times);
+    let chosen = changed::choose(
+        programs::built(root)?.into_iter().flat_map(programs::Program::parts).collect(),
+        &paths,
+        &times,
+    );
     let (tally, _) = lanes::run(&chosen.now, &[], &times)?;
     if chosen.now.is_empty() {
         println!("no test binary is of what was changed: {}", paths.join(", "));

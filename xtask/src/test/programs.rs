@@ -25,9 +25,13 @@ pub(super) struct Program {
 }
 
 /// Modules of a program that run apart from its others, and whether nothing may run beside them.
-const APART: [(&str, &[&str], bool); 4] = [
+const APART: [(&str, &[&str], bool); 7] = [
     // They boot machines, one after the other.
     ("iostack all", &["lab::"], false),
+    // What a change of pages concerns.
+    ("iostack all", &["cli::"], false),
+    ("iostack all", &["commands::", "docs::"], false),
+    ("iostack all", &["repro::"], false),
     ("iostack-attribute all", &["stages::"], true),
     ("iostack-engine all", &["known_load::", "pace::"], true),
     ("iostack-merge all", &["auto::"], true),
@@ -50,17 +54,15 @@ impl Program {
 
     /// The program as parts that run by themselves.
     pub(super) fn parts(self) -> Vec<Program> {
-        let Some((whole, modules, is_alone)) = APART.into_iter().find(|row| row.0 == self.name) else {
-            return vec![self];
-        };
-        let apart = Program {
-            name: format!("{whole} {}", modules.join(" ")),
-            only: modules.to_vec(),
-            is_alone,
-            ..self.clone()
-        };
-        let others = modules.iter().flat_map(|module| ["--skip", module]).collect();
-        vec![apart, Program { only: others, ..self }]
+        let rows = APART.into_iter().filter(|row| row.0 == self.name);
+        let apart = rows.map(|(whole, modules, is_alone)| {
+            let name = format!("{whole} {}", modules.join(" "));
+            Program { name, only: modules.to_vec(), is_alone, ..self.clone() }
+        });
+        let mut parts: Vec<Program> = apart.collect();
+        let only = parts.iter().flat_map(|part| &part.only).flat_map(|module| ["--skip", module]).collect();
+        parts.push(Program { only, ..self });
+        parts
     }
 
     /// Runs its tests: all but the slow ones, or these slow ones alone.

@@ -5,6 +5,7 @@ mod advice;
 mod bad_input;
 mod cli;
 mod commands;
+mod digests;
 mod docs;
 mod fio_files;
 mod fio_status;

@@ -1,54 +1,66 @@
 //! Does `docs/repro.md` say what the program finds, and does a claim that fails end in exit 1?
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
 
+use crate::digests;
 use crate::shared::{Room, heard, iostack, printed, refused, root, said};
 
-fn docs() -> PathBuf {
-    root().join("docs")
-}
-
-const STALE: &str = "is out of date: iostack repro --markdown --svg docs/images/repro > docs/repro.md";
-
-/// Runs experiments and compares their drawings with the manual's; the text they print.
-fn compare(experiments: &[&str], room: &Room) -> String {
+/// What the program prints of these experiments: all of it, and each one's section and pictures by name.
+fn prints(experiments: &[&str], room: &Room) -> (String, BTreeMap<String, Vec<u8>>) {
     let folder = room.0.display().to_string();
     let output =
         iostack(&[&["repro"], experiments, &["--markdown", "--svg", folder.as_str(), "--quiet"]].concat());
     // 1: a claim does not hold, and the page says so.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", said(&output));
-    for file in std::fs::read_dir(&room.0).expect("ours").flatten() {
-        let name = file.file_name();
-        let kept = std::fs::read_to_string(docs().join("images/repro").join(&name)).unwrap_or_default();
-        assert!(
-            kept == std::fs::read_to_string(file.path()).expect("just written"),
-            "docs/images/repro/{} {STALE}",
-            name.display()
-        );
+    let page = printed(&output);
+    let pictures = std::fs::read_dir(&room.0).expect("ours").flatten().map(|file| {
+        let name = format!("images/repro/{}", file.file_name().display());
+        (name, std::fs::read(file.path()).expect("just written"))
+    });
+    let sections = sections(&page).into_iter().map(|section| {
+        let id = section.lines().next().expect("a title");
+        (format!("repro/{id}"), section.trim_end().as_bytes().to_owned())
+    });
+    let prints = pictures.chain(sections).collect();
+    (page, prints)
+}
+
+/// Sections of the experiments, each from its name on.
+fn sections(page: &str) -> Vec<&str> {
+    page.split("\n## Experiments\n").nth(1).expect("the table of experiments").split("\n## ").skip(1).collect()
+}
+
+/// The page without the sections of its experiments, and without links to them.
+fn summary(page: &str) -> String {
+    let sections = sections(page);
+    let end = page.find(&format!("\n## {}", sections[0])).expect("it is there");
+    let mut text = page[..end].trim_end().to_owned();
+    for id in sections.iter().filter_map(|section| section.lines().next()) {
+        text = text.replace(&format!("[{id}](#{id})"), id);
     }
-    printed(&output)
+    text + "\n\nEach in full, with its pictures: `iostack repro NAME --html FILE`, or the book (`make docs`).\n"
 }
 
 /// Those that take no second; the slow test has all.
 #[test]
-fn the_page_of_reproductions_says_what_the_quick_ones_give() {
+fn the_quick_reproductions_are_those_of_the_book() {
     let quick = ["request-size", "iometer-raid0", "raid-caps"];
-    let told = compare(&quick, &Room::new("quick"));
-    let page = std::fs::read_to_string(docs().join("repro.md")).expect("the page");
-    let of_one = |section: &&str| section.lines().next().is_some_and(|title| quick.contains(&title));
-    let sections: Vec<&str> = told.split("\n## ").filter(of_one).collect();
-    assert_eq!(sections.len(), 3);
-    for section in sections {
-        assert!(page.contains(section.trim_end()), "docs/repro.md {STALE}\n{section}");
-    }
+    let (page, prints) = prints(&quick, &Room::new("quick"));
+    assert_eq!(sections(&page).len(), 3);
+    digests::compare(&prints);
 }
 
 #[test]
 #[ignore = "slow: minutes"]
 fn the_page_of_reproductions_is_what_the_program_prints() {
-    let told = compare(&[], &Room::new("all"));
-    let page = std::fs::read_to_string(docs().join("repro.md")).expect("the page");
-    assert!(page == told, "docs/repro.md {STALE}");
+    let (page, prints) = prints(&[], &Room::new("all"));
+    let (summary, path) = (summary(&page), root().join("docs/repro.md"));
+    if std::env::var_os("IOSTACK_PAGES").is_some_and(|wish| wish == "overwrite") {
+        std::fs::write(&path, &summary).expect("the manual can be written");
+    }
+    let kept = std::fs::read_to_string(&path).expect("the page");
+    assert!(kept == summary, "docs/repro.md is out of date: IOSTACK_PAGES=overwrite writes it");
+    digests::compare(&prints);
 }
 
 /// An experiment of one point on a device that answers after 10 us, that is 100,000 a second.
