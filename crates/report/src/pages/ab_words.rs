@@ -84,9 +84,9 @@ pub(crate) fn signed(value: f64) -> String {
     }
 }
 
-/// Rounded up: what is said not to be exceeded must not be.
+/// Rounded up: what is said not to be exceeded must not be. Adding 0 takes the sign from a zero.
 fn up(value: f64) -> String {
-    format!("{:.1}", (value * 10.0 - 1e-9).ceil().max(0.0) / 10.0)
+    format!("{:.1}", (value * 10.0 - 1e-9).ceil().max(0.0) / 10.0 + 0.0)
 }
 
 /// A number as it was typed: `2`, `0.5`.
