@@ -26,6 +26,15 @@ fn job(room: &Room, name: &str, body: &str) -> PathBuf {
     PathBuf::from(room.file(name, format!("[job]\n{body}\n")))
 }
 
+/// A file that a run made of this body, by the job `make.fio`.
+fn laid_out(room: &Room, name: &str, body: &str) -> PathBuf {
+    let path = room.0.join(name);
+    let by = job(room, "make.fio", &format!("{body}\nfilename={}", path.display()));
+    let made = iostack(&["run", "--quiet"], &[&by]);
+    assert!(made.status.success(), "{}", said(&made));
+    path
+}
+
 /// Way to make a name that of another file.
 #[derive(Clone, Copy, Debug)]
 enum Swap {
@@ -96,12 +105,7 @@ fn a_thousand_names_that_change_lose_nothing() {
 #[test]
 fn the_image_of_a_device_is_refused_by_whatever_name() {
     let room = Room::new("image");
-    let image = room.0.join("image");
-    let made = iostack(
-        &["run", "--quiet"],
-        &[&job(&room, "make.fio", &format!("{WRITE}\nfilename={}", image.display()))],
-    );
-    assert!(made.status.success(), "{}", said(&made));
+    let image = laid_out(&room, "image", WRITE);
     let before = fs::read(&image).expect("it was laid out");
     let device = match Loop::over(&image) {
         Ok(device) => device,
@@ -197,12 +201,7 @@ fn what_is_no_storage_is_refused_by_kind() {
 #[test]
 fn a_copy_of_our_file_is_the_users() {
     let room = Room::new("copy");
-    let ours = room.0.join("ours");
-    let made = iostack(
-        &["run", "--quiet"],
-        &[&job(&room, "make.fio", &format!("{WRITE}\nfilename={}", ours.display()))],
-    );
-    assert!(made.status.success(), "{}", said(&made));
+    let ours = laid_out(&room, "ours", WRITE);
     tool("cp", &[Path::new("-a"), &ours, &room.0.join("theirs")]).expect("coreutils");
     let job = job(&room, "job.fio", &format!("{WRITE}\nfilename={}", room.0.join("theirs").display()));
     refused(&iostack(&["run"], &[&job]), &["theirs", "not made by iostack"]);
@@ -212,14 +211,11 @@ fn a_copy_of_our_file_is_the_users() {
 fn a_file_of_ours_that_holds_a_file_system_now_is_the_users() {
     const TEST: &str = "a_file_of_ours_that_holds_a_file_system_now_is_the_users";
     let room = Room::new("filled");
-    let file = room.0.join("ours");
-    let body = format!("{}\nfilename={}", WRITE.replace("size=64k", "size=4m"), file.display());
-    let job = job(&room, "job.fio", &body);
-    assert!(iostack(&["run", "--quiet"], &[&job]).status.success());
+    let file = laid_out(&room, "ours", &WRITE.replace("size=64k", "size=4m"));
     if let Err(why) = tool("mkfs.ext4", &[Path::new("-qF"), &file]) {
         return println!("SKIPPED {TEST}: {why}");
     }
-    refused(&iostack(&["run"], &[&job]), &["ours", "ext4 file system", "--destroy-data"]);
+    refused(&iostack(&["run"], &[&room.0.join("make.fio")]), &["ours", "ext4 file system", "--destroy-data"]);
 }
 
 #[test]
