@@ -3,7 +3,8 @@
 use iostack_model::Caveat;
 
 use super::*;
-use crate::pages::tests::sound::{assert_fits, assert_sound};
+use crate::pages::tests::sound::assert_fits;
+use crate::pages::tests::stored::{assert_stored, drawn};
 
 /// A document with everything that a block can be.
 fn example() -> Document {
@@ -33,56 +34,8 @@ fn example() -> Document {
 }
 
 #[test]
-fn a_screen_has_every_block_that_is_for_it() {
-    let text = example().text();
-    assert_fits(&text);
-    let wanted = [
-        "iostack <thing>                                                SIMULATED, seed 7",
-        "doubts     [2] concern every figure below",
-        "label      words",
-        "NAME              IOPS",
-        "a|b [1]     212k ±1.0%  █████████\n    said below",
-        "... 1 more",
-        "SUM",
-        "  - an item",
-        "screen only",
-        "ANSWER     It is <so>.",
-        "[2] The hypervisor took 2.0 %",
-        "next: iostack check    # what limits",
-    ];
-    for words in wanted {
-        assert!(text.contains(words), "{words} is not in\n{text}");
-    }
-    assert!(!text.contains("page only") && !text.contains("half"), "{text}");
-}
-
-#[test]
-fn a_page_has_every_block_that_is_for_it_and_nothing_of_it_is_markup() {
-    let page = example().html();
-    assert_sound(&page);
-    let wanted = [
-        "<h1>It is &lt;so&gt;.</h1>",
-        "<dt>label</dt><dd>words</dd>",
-        "212k <small>±1.0%</small>",
-        "width=\"50.000%\"",
-        "<summary>1 more</summary>",
-        "page only",
-        "href=\"#doubt-1\"",
-        "id=\"doubt-2\"",
-    ];
-    for words in wanted {
-        assert!(page.contains(words), "{words} is not in\n{page}");
-    }
-    assert!(!page.contains("screen only") && !page.contains("<thing>"), "{page}");
-}
-
-#[test]
-fn markdown_has_the_answer_and_what_a_screen_has() {
-    let text = example().markdown();
-    assert!(text.contains("| name | IOPS |") && text.contains("| a\\|b \\[1\\] | 212k ±1.0% |"), "{text}");
-    assert!(text.contains("- label: words") && text.contains("screen only"), "{text}");
-    assert!(text.contains("**It is &lt;so>.**") && text.contains("SIMULATED · seed 7"), "{text}");
-    assert!(text.contains("## Why to doubt it") && !text.contains("page only"), "{text}");
+fn every_block_is_drawn_for_its_readers_as_stored() {
+    assert_stored(drawn("document", &example()));
 }
 
 #[test]
