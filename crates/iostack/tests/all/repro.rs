@@ -27,7 +27,12 @@ fn prints(experiments: &[&str], room: &Room) -> (String, BTreeMap<String, Vec<u8
 
 /// Sections of the experiments, each from its name on.
 fn sections(page: &str) -> Vec<&str> {
-    page.split("\n## Experiments\n").nth(1).expect("the table of experiments").split("\n## ").skip(1).collect()
+    page.split("\n## Experiments\n")
+        .nth(1)
+        .expect("the table of experiments")
+        .split("\n## ")
+        .skip(1)
+        .collect()
 }
 
 /// The page without the sections of its experiments, and without links to them.

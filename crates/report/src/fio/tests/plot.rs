@@ -29,7 +29,8 @@ fn write_files(room: &Path, depth: u32, threads: u32) {
     let mut file = fixture::outcome_file();
     file.outcomes.truncate(1);
     let outcome = &mut file.outcomes[0];
-    outcome.job = Job { threads, queue_depth: depth, logs: logs_asked, ..outcome.job.clone() };
+    let options = Vec::new();
+    outcome.job = Job { threads, queue_depth: depth, logs: logs_asked, options, ..outcome.job.clone() };
     let part = |all: [u64; 3]| all.map(|all| all / u64::from(threads));
     for slice in &outcome.series {
         outcome.log_spans.extend((0..threads).map(|thread| LogSpan {
