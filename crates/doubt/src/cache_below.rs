@@ -31,11 +31,11 @@ fn of_run(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
     let medium = random && outcome.job.direct && outcome.job.engine != Engine::Mmap;
     let medium = medium && outcome.job.engine.moves_data();
     let latency = Nanos(outcome.read.latency.quantile_ns(0.5)?);
-    of(&outcome.storage, latency).filter(|_| medium)
+    of_latency(&outcome.storage, latency).filter(|_| medium)
 }
 
 /// Random reads of the medium of `storage` take so long, half of them.
-pub fn of(storage: &Storage, latency: Nanos) -> Option<Caveat> {
+pub fn of_latency(storage: &Storage, latency: Nanos) -> Option<Caveat> {
     let disk = storage.bottom().filter(|device| device.rotational)?;
     let claim = format!("A rotating disk, as {} claims to be,", disk.name);
     (latency < NO_HEADS).then_some(Caveat::CacheBelow { claim, latency })

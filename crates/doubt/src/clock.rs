@@ -25,8 +25,8 @@ fn of_run(_: &Outcome, evidence: &Evidence) -> Option<Caveat> {
     Some(Caveat::ClockNotInvariant { source: evidence.clock_other.clone()? })
 }
 
-/// What the machine says of its clock.
-pub fn of(machine: &Machine) -> Option<Caveat> {
+/// Doubt of the machine's clock, by what it says of it.
+pub fn of_machine(machine: &Machine) -> Option<Caveat> {
     let source = machine.kernel.clock_source.clone();
     (!machine.cpu.tsc_invariant).then_some(Caveat::ClockNotInvariant { source })
 }

@@ -28,6 +28,6 @@ fn says(caveat: &Caveat) -> Option<String> {
 const LEAST: f64 = 1.5;
 
 /// The rate of one caller with plain calls, and that of as many as had the highest.
-pub fn of(one: f64, (callers, most): (u32, f64)) -> Option<Caveat> {
+pub fn of_callers(one: f64, (callers, most): (u32, f64)) -> Option<Caveat> {
     (one > 0.0 && most > LEAST * one).then_some(Caveat::CostOverlapped { callers, times: most / one })
 }

@@ -24,7 +24,7 @@ fn says(caveat: &Caveat) -> Option<String> {
 const MOST: f64 = 0.3;
 
 /// Rates of the same job.
-pub fn of(rates: &[f64]) -> Option<Caveat> {
+pub fn of_rates(rates: &[f64]) -> Option<Caveat> {
     let (low, high) =
         rates.iter().fold((f64::MAX, 0.0f64), |(low, high), &rate| (low.min(rate), high.max(rate)));
     (rates.len() > 1 && high > low * (1.0 + MOST)).then_some(Caveat::Drift {
@@ -40,8 +40,11 @@ mod tests {
 
     #[test]
     fn rates_a_fourth_apart_are_one_storages() {
-        assert!(of(&[100.0, 125.1]).is_none() && of(&[100.0, 129.9]).is_none());
-        assert_eq!(of(&[130.1, 100.0, 110.0]), Some(Caveat::Drift { low: 100.0, high: 130.1, runs: 3 }));
+        assert!(of_rates(&[100.0, 125.1]).is_none() && of_rates(&[100.0, 129.9]).is_none());
+        assert_eq!(
+            of_rates(&[130.1, 100.0, 110.0]),
+            Some(Caveat::Drift { low: 100.0, high: 130.1, runs: 3 })
+        );
         assert!(DOUBT.how().contains(&format!("over {:.0} %", MOST * 100.0)), "{}", DOUBT.how);
     }
 }

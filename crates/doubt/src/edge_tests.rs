@@ -54,10 +54,10 @@ fn the_page_cache_is_doubted_in_both_directions_and_only_for_what_was_buffered()
 fn a_disk_with_heads_is_doubted_below_a_millisecond_and_for_direct_random_reads_alone() {
     let (ms, below) = (Nanos::millis(1), Nanos(999_999));
     assert_eq!(
-        (found(cache_below::of(&rotating(), ms)), found(cache_below::of(&rotating(), below))),
+        (found(cache_below::of_latency(&rotating(), ms)), found(cache_below::of_latency(&rotating(), below))),
         (false, true)
     );
-    assert!(!found(cache_below::of(&Storage::default(), below)));
+    assert!(!found(cache_below::of_latency(&Storage::default(), below)));
     let doubted = |change: fn(&mut Outcome)| {
         let rotates = |outcome: &mut Outcome, _: &mut Evidence| {
             outcome.storage.devices[0].rotational = true;
@@ -235,36 +235,39 @@ fn the_rate_is_that_of_all_threads() {
 
 #[test]
 fn looking_is_doubted_by_what_it_lost_and_cost() {
-    assert_eq!((found(events_lost::of(0, 9)), found(events_lost::of(1, 9))), (false, true));
-    assert_eq!((found(unmatched::of(1_000, 999)), found(unmatched::of(1_000, 998))), (false, true));
+    assert_eq!((found(events_lost::of_events(0, 9)), found(events_lost::of_events(1, 9))), (false, true));
+    assert_eq!((found(unmatched::of_ios(1_000, 999)), found(unmatched::of_ios(1_000, 998))), (false, true));
     let quality = |unclassified, inferred| Quality { unclassified, inferred, ..Quality::default() };
-    let unclear = |unclassified, inferred| found(unclassified::of(&quality(unclassified, inferred)));
+    let unclear = |unclassified, inferred| found(unclassified::of_quality(&quality(unclassified, inferred)));
     assert_eq!((unclear(0.005, 0.005), unclear(0.006, 0.005), unclear(0.0, 0.0)), (false, true, false));
     let clocks = |exact| Clocks { exact, ..Clocks::default() };
     assert_eq!(
-        (found(inexact_clocks::of(&clocks(true))), found(inexact_clocks::of(&clocks(false)))),
+        (found(inexact_clocks::of_clocks(&clocks(true))), found(inexact_clocks::of_clocks(&clocks(false)))),
         (false, true)
     );
-    assert_eq!(traced::of(50.0, 1_000.0), Caveat::Traced { ns_per_io: 50.0, share: 0.05 });
-    assert_eq!(traced::of(50.0, 0.0), Caveat::Traced { ns_per_io: 50.0, share: 0.0 });
+    assert_eq!(traced::of_cost(50.0, 1_000.0), Caveat::Traced { ns_per_io: 50.0, share: 0.05 });
+    assert_eq!(traced::of_cost(50.0, 0.0), Caveat::Traced { ns_per_io: 50.0, share: 0.0 });
 }
 
 #[test]
 fn merging_is_doubted_by_its_line_and_by_what_overlaps() {
     assert_eq!(
-        (found(not_linear::of(true, 0.1, 1.0)), found(not_linear::of(false, 0.2, 1.0))),
+        (found(not_linear::of_fit(true, 0.1, 1.0)), found(not_linear::of_fit(false, 0.2, 1.0))),
         (false, true)
     );
-    assert_eq!(cost_overlapped::of(10.0, (8, 40.0)), Some(Caveat::CostOverlapped { callers: 8, times: 4.0 }));
+    assert_eq!(
+        cost_overlapped::of_callers(10.0, (8, 40.0)),
+        Some(Caveat::CostOverlapped { callers: 8, times: 4.0 })
+    );
 }
 
 #[test]
 fn a_clock_that_the_machine_does_not_vouch_for_is_named() {
     let mut machine = guest();
     machine.kernel.clock_source = "hpet".to_owned();
-    assert_eq!(clock::of(&machine), Some(Caveat::ClockNotInvariant { source: "hpet".to_owned() }));
+    assert_eq!(clock::of_machine(&machine), Some(Caveat::ClockNotInvariant { source: "hpet".to_owned() }));
     machine.cpu.tsc_invariant = true;
-    assert_eq!(clock::of(&machine), None);
+    assert_eq!(clock::of_machine(&machine), None);
 }
 
 #[test]
@@ -274,7 +277,7 @@ fn sentences_count_as_people_do() {
     let stalled =
         |waiting| says(&Caveat::Stall { at: Nanos(0), longest: Nanos(100), waiting: Nanos(waiting) });
     assert_eq!((stalled(50).contains("lacked a CPU"), stalled(49).contains("lacked a CPU")), (true, false));
-    assert!(!found(drift::of(&[100.0, 100.0])));
+    assert!(!found(drift::of_rates(&[100.0, 100.0])));
     let uneven = |widths: &[f64]| {
         let outcome = |&relative: &f64| {
             let mut outcome = quiet().0;

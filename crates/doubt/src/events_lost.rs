@@ -20,6 +20,6 @@ fn says(caveat: &Caveat) -> Option<String> {
 }
 
 /// So many were lost beside those that arrived.
-pub fn of(lost: u64, seen: u64) -> Option<Caveat> {
+pub fn of_events(lost: u64, seen: u64) -> Option<Caveat> {
     (lost > 0).then_some(Caveat::EventsLost { lost, seen })
 }

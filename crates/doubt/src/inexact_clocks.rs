@@ -19,7 +19,7 @@ fn says(caveat: &Caveat) -> Option<String> {
     Some(format!("CPU time was not bracketed: {how}."))
 }
 
-/// How it was had, where not exactly.
-pub fn of(clocks: &Clocks) -> Option<Caveat> {
+/// Doubt of clocks that were not had exactly.
+pub fn of_clocks(clocks: &Clocks) -> Option<Caveat> {
     (!clocks.exact).then(|| Caveat::InexactClocks { how: clocks.how.clone() })
 }

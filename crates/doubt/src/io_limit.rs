@@ -22,10 +22,10 @@ fn says(caveat: &Caveat) -> Option<String> {
 }
 
 fn of_run(_: &Outcome, evidence: &Evidence) -> Option<Caveat> {
-    of(evidence.io_limit.as_deref())
+    of_limit(evidence.io_limit.as_deref())
 }
 
 /// The line that limits, where there is one.
-pub fn of(line: Option<&str>) -> Option<Caveat> {
+pub fn of_limit(line: Option<&str>) -> Option<Caveat> {
     Some(Caveat::IoLimit { line: line?.to_owned() })
 }

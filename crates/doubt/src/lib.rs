@@ -12,7 +12,7 @@
 /// Examples of the README, which must run.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+mod readme {}
 
 mod buffered_writes;
 pub mod cache_below;
@@ -58,7 +58,7 @@ mod unwritten;
 
 use iostack_model::{Bytes, Caveat, Machine, Nanos, Outcome};
 
-/// How much a doubt weighs, the heaviest first.
+/// Weight of a doubt, the heaviest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     /// A figure is of something else than it says.
@@ -71,7 +71,7 @@ pub enum Weight {
     None,
 }
 
-/// What was gathered beside the outcome itself. What is not there raises no doubt.
+/// Evidence gathered beside the outcome itself. What is not there raises no doubt.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     /// A simulation answered: CPUs, counters and caches of this machine say nothing.
@@ -86,32 +86,32 @@ pub struct Evidence {
     pub io_limit: Option<String>,
     /// The clock that was used, where it is not the time-stamp counter.
     pub clock_other: Option<String>,
-    /// Where it ran.
+    /// Machine on which the job ran.
     pub machine: Option<Machine>,
-    /// What was read and written.
+    /// Region that was read and written.
     pub region: Bytes,
     /// I/Os that may have been counted on one side of a border only.
     pub border_ios: u64,
 }
 
-/// Of what a doubt speaks.
+/// Subject of a doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Of this figure.
+    /// The doubt is of this figure alone.
     Run,
-    /// Of the course of the rate in this run: too short a run does not show it, and runs in turns show it themselves.
+    /// The doubt is of the course of the rate in this run: too short a run does not show it, and runs in turns show it themselves.
     Rate,
-    /// Of a percentile of this run.
+    /// The doubt is of a percentile of this run.
     Percentile,
-    /// Of what all runs of a study share: the machine, the place, the neighbours. It is told once.
+    /// The doubt is of what all runs of a study share: the machine, the place, the neighbours. It is told once.
     Machine,
-    /// Of the target that answers: told once, as the first figure says it.
+    /// The doubt is of the target that answers: told once, as the first figure says it.
     Target,
-    /// Of what the target leaves out: told once as the first figure says it, and by each figure that lacks something else.
+    /// The doubt is of what the target leaves out: told once as the first figure says it, and by each figure that lacks something else.
     Omission,
 }
 
-/// What a measurement may be made to show: then a doubt that says so is none.
+/// Intention of a measurement: a doubt that says just this is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
     /// A cache answers.
@@ -120,14 +120,14 @@ pub enum Intent {
     BusyThread,
 }
 
-/// From where on a doubt is raised.
+/// Limit from which on a doubt is raised.
 #[derive(Clone, Copy, Debug)]
 enum Limit {
     /// A share, 0..=1.
     Share(f64),
-    /// A number.
+    /// Limit that is a plain number.
     Times(f64),
-    /// A time.
+    /// Limit that is a time.
     Time(Nanos),
 }
 
@@ -144,17 +144,17 @@ impl std::fmt::Display for Limit {
 
 /// One reason to doubt.
 struct Doubt {
-    /// As in JSON.
+    /// Name in JSON.
     kind: &'static str,
-    /// How it is detected, for the manual; `{}` stands for the limit.
+    /// Words of how it is detected, for the manual; `{}` stands for the limit.
     how: &'static str,
     limit: Option<Limit>,
     scope: Scope,
     intended: Option<Intent>,
     weight: Weight,
-    /// What it changes; nothing where no verdict rests on it.
+    /// Effect on the figures; empty where no verdict rests on it.
     changes: &'static str,
-    /// What to do.
+    /// Remedy, as one sentence.
     remedy: &'static str,
     /// The doubt as one sentence with its evidence; `None` for another's caveat.
     says: fn(&Caveat) -> Option<String>,
@@ -164,7 +164,7 @@ struct Doubt {
     in_simulation: bool,
 }
 
-/// What most of them have: of this figure, of several runs or a trace, and of what is real.
+/// Fields that most doubts have: of this figure, of several runs or a trace, and of what is real.
 const PLAIN: Doubt = Doubt {
     kind: "",
     how: "",
@@ -180,7 +180,7 @@ const PLAIN: Doubt = Doubt {
 };
 
 impl Doubt {
-    /// How it is detected, with its limit.
+    /// The words of how it is detected, with the limit.
     fn how(&self) -> String {
         self.limit.map_or_else(|| self.how.to_owned(), |limit| self.how.replace("{}", &limit.to_string()))
     }
@@ -190,7 +190,7 @@ impl Doubt {
 const QUEUE: Doubt =
     Doubt { of_run: Some(depth_below_asked::of_queue), in_simulation: false, ..depth_below_asked::DOUBT };
 
-/// In the order in which they are told: what makes a figure wrong before what makes it uncertain.
+/// All doubts, in the order in which they are told: what makes a figure wrong before what makes it uncertain.
 const DOUBTS: [&Doubt; 41] = [
     &failed::DOUBT,
     &interrupted::DOUBT,
@@ -236,12 +236,12 @@ const DOUBTS: [&Doubt; 41] = [
 ];
 
 /// All reasons to doubt the outcome, those of its series included.
-pub fn of(outcome: &Outcome, evidence: &Evidence) -> Vec<Caveat> {
-    of_run(outcome, evidence).chain(iostack_stats::doubts_of_series(outcome)).collect()
+pub fn doubts_of_outcome(outcome: &Outcome, evidence: &Evidence) -> Vec<Caveat> {
+    doubts_of_run(outcome, evidence).chain(iostack_stats::doubts_of_series(outcome)).collect()
 }
 
 /// All but those of its series.
-pub fn of_run(outcome: &Outcome, evidence: &Evidence) -> impl Iterator<Item = Caveat> {
+pub fn doubts_of_run(outcome: &Outcome, evidence: &Evidence) -> impl Iterator<Item = Caveat> {
     let looked_for = DOUBTS.iter().filter(|doubt| doubt.in_simulation || !evidence.simulated);
     looked_for.filter_map(|doubt| doubt.of_run?(outcome, evidence))
 }
@@ -256,23 +256,23 @@ pub fn says(caveat: &Caveat) -> String {
     find(caveat).1
 }
 
-/// What to do about it, as one sentence.
+/// Remedy of a doubt, as one sentence.
 pub fn remedy(caveat: &Caveat) -> &'static str {
     find(caveat).0.remedy
 }
 
-/// What it changes, and how much that weighs. [`Weight::None`] comes without a sentence.
+/// Effect of a doubt on the figures, and its weight. [`Weight::None`] comes without a sentence.
 pub fn changes(caveat: &Caveat) -> (Weight, &'static str) {
     let (doubt, _) = find(caveat);
     (doubt.weight, doubt.changes)
 }
 
-/// Of what it speaks.
+/// Subject of a doubt.
 pub fn scope(caveat: &Caveat) -> Scope {
     find(caveat).0.scope
 }
 
-/// What a measurement may be made to show, so that this only says that it came to pass.
+/// Intention that a measurement may have, of which this only says that it came to pass.
 pub fn intended(caveat: &Caveat) -> Option<Intent> {
     find(caveat).0.intended
 }

@@ -23,7 +23,7 @@ fn says(caveat: &Caveat) -> Option<String> {
     ))
 }
 
-/// Whether the line describes its points, by the fit's own judgement, and how far they are off.
-pub fn of(holds: bool, residual: f64, bend: f64) -> Option<Caveat> {
+/// Doubt of a line: by the fit's own judgement, and by how far its points are off.
+pub fn of_fit(holds: bool, residual: f64, bend: f64) -> Option<Caveat> {
     (!holds).then_some(Caveat::NotLinear { residual, bend })
 }

@@ -32,11 +32,11 @@ const SHARE_LEAST: f64 = 0.05;
 
 fn of_run(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
     let Engine::IoUring { submit_poll: false, .. } = outcome.job.engine else { return None };
-    of(evidence.workers, outcome.cpu.workers, outcome.cpu.total())
+    of_workers(evidence.workers, outcome.cpu.workers, outcome.cpu.total())
 }
 
 /// So many workers took this of the CPU time in all.
-pub fn of(workers: u32, took: Nanos, all: Nanos) -> Option<Caveat> {
+pub fn of_workers(workers: u32, took: Nanos, all: Nanos) -> Option<Caveat> {
     let cpu_share = took.0 as f64 / all.0.max(1) as f64;
     (workers > 0 && cpu_share > SHARE_LEAST).then_some(Caveat::Punted { workers, cpu_share })
 }

@@ -24,12 +24,12 @@ fn says(caveat: &Caveat) -> Option<String> {
 
 fn of_run(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
     let reads = outcome.read.latency.count > 0 && outcome.job.engine.moves_data();
-    of(evidence.region, evidence.machine.as_ref()?, &outcome.storage).filter(|_| reads)
+    of_region(evidence.region, evidence.machine.as_ref()?, &outcome.storage).filter(|_| reads)
 }
 
 /// Reads of a region this small may be answered by the host of a virtual machine, who has at least the memory of its guest. What a
 /// loop device or zram reads is known to be elsewhere.
-pub fn of(region: Bytes, machine: &Machine, storage: &Storage) -> Option<Caveat> {
+pub fn of_region(region: Bytes, machine: &Machine, storage: &Storage) -> Option<Caveat> {
     let memory = machine.memory.total;
     let is_virtual = machine.virtualisation.hypervisor.is_some();
     let disk = storage.bottom().is_some_and(|device| !matches!(device.driver.as_str(), "zram" | "loop"));

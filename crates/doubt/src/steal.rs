@@ -26,10 +26,10 @@ fn says(caveat: &Caveat) -> Option<String> {
 const MOST: f64 = 0.01;
 
 fn of_run(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
-    of(outcome.cpu.steal)
+    of_share(outcome.cpu.steal)
 }
 
 /// This share of all CPU time was taken.
-pub fn of(share: f64) -> Option<Caveat> {
+pub fn of_share(share: f64) -> Option<Caveat> {
     (share > MOST).then_some(Caveat::Steal { share })
 }

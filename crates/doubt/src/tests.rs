@@ -48,7 +48,10 @@ pub(crate) fn quiet() -> (Outcome, Evidence) {
 
 /// The doubts beside that of too few samples for p99.99, which 10 000 I/Os always raise.
 pub(crate) fn doubts(outcome: &Outcome, evidence: &Evidence) -> Vec<Caveat> {
-    of(outcome, evidence).into_iter().filter(|caveat| !matches!(caveat, Caveat::FewSamples { .. })).collect()
+    doubts_of_outcome(outcome, evidence)
+        .into_iter()
+        .filter(|caveat| !matches!(caveat, Caveat::FewSamples { .. }))
+        .collect()
 }
 
 /// Changes the quiet outcome, and expects just this doubt.
@@ -341,15 +344,21 @@ fn each_doubt_begins_at_its_threshold() {
 fn what_is_judged_over_many_runs_begins_at_its_threshold() {
     let found = |caveat: Option<Caveat>| caveat.is_some();
     assert_eq!((found(foreign_cpu::of_many(0.05)), found(foreign_cpu::of_many(0.051))), (false, true));
-    assert_eq!((found(drift::of(&[100.0, 130.0])), found(drift::of(&[100.0, 131.0, 120.0]))), (false, true));
-    assert!(!found(drift::of(&[1.0])) && !found(drift::of(&[])));
-    let punted = |workers, took| found(punted::of(workers, Nanos(took), Nanos(100)));
-    assert_eq!((punted(1, 5), punted(1, 6), punted(0, 6)), (false, true, false));
     assert_eq!(
-        (found(cost_overlapped::of(10.0, (4, 15.0))), found(cost_overlapped::of(10.0, (4, 15.1)))),
+        (found(drift::of_rates(&[100.0, 130.0])), found(drift::of_rates(&[100.0, 131.0, 120.0]))),
         (false, true)
     );
-    assert!(!found(cost_overlapped::of(0.0, (4, 1.0))), "no rate to hold it against");
+    assert!(!found(drift::of_rates(&[1.0])) && !found(drift::of_rates(&[])));
+    let punted = |workers, took| found(punted::of_workers(workers, Nanos(took), Nanos(100)));
+    assert_eq!((punted(1, 5), punted(1, 6), punted(0, 6)), (false, true, false));
+    assert_eq!(
+        (
+            found(cost_overlapped::of_callers(10.0, (4, 15.0))),
+            found(cost_overlapped::of_callers(10.0, (4, 15.1)))
+        ),
+        (false, true)
+    );
+    assert!(!found(cost_overlapped::of_callers(0.0, (4, 1.0))), "no rate to hold it against");
     let uneven = |wide: usize| {
         let mut outcomes = vec![quiet().0; 8];
         outcomes[..wide]
@@ -383,14 +392,14 @@ fn a_region_is_small_below_the_memory_of_a_virtual_machine_and_only_on_a_disk() 
     let (machine, disk) = (guest(), on("virtio_blk"));
     let below = Bytes(Bytes::gib(8).0 - 1);
     let expected = Caveat::SmallRegion { region: below, memory: Bytes::gib(8) };
-    assert_eq!(small_region::of(below, &machine, &disk), Some(expected));
-    assert_eq!(small_region::of(Bytes::gib(8), &machine, &disk), None);
-    assert_eq!(small_region::of(Bytes(0), &machine, &disk), None);
+    assert_eq!(small_region::of_region(below, &machine, &disk), Some(expected));
+    assert_eq!(small_region::of_region(Bytes::gib(8), &machine, &disk), None);
+    assert_eq!(small_region::of_region(Bytes(0), &machine, &disk), None);
     for elsewhere in [on("zram"), on("loop"), Storage::default()] {
-        assert_eq!(small_region::of(below, &machine, &elsewhere), None);
+        assert_eq!(small_region::of_region(below, &machine, &elsewhere), None);
     }
     let metal = Machine { virtualisation: Virtualisation::default(), ..machine };
-    assert_eq!(small_region::of(below, &metal, &disk), None);
+    assert_eq!(small_region::of_region(below, &metal, &disk), None);
 }
 
 /// One of each variant.

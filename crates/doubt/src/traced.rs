@@ -24,6 +24,6 @@ fn says(caveat: &Caveat) -> Option<String> {
 }
 
 /// Looking took so much CPU time of an I/O of this mean latency.
-pub fn of(ns_per_io: f64, mean_ns: f64) -> Caveat {
+pub fn of_cost(ns_per_io: f64, mean_ns: f64) -> Caveat {
     Caveat::Traced { ns_per_io, share: if mean_ns > 0.0 { ns_per_io / mean_ns } else { 0.0 } }
 }

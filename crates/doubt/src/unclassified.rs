@@ -24,7 +24,7 @@ fn says(caveat: &Caveat) -> Option<String> {
 const MOST: f64 = 0.01;
 
 /// Samples without a layer, and those with a guessed one.
-pub fn of(quality: &Quality) -> Option<Caveat> {
+pub fn of_quality(quality: &Quality) -> Option<Caveat> {
     let share = quality.unclassified + quality.inferred;
     (share > MOST).then_some(Caveat::Unclassified { share })
 }

@@ -23,8 +23,8 @@ fn says(caveat: &Caveat) -> Option<String> {
 /// Share of the I/Os below which there is nothing to say.
 const MOST: f64 = 0.001;
 
-/// Of so many I/Os, so many were seen to the end.
-pub fn of(ios: u64, matched: u64) -> Option<Caveat> {
+/// Doubt of I/Os, of which so many were seen to the end.
+pub fn of_ios(ios: u64, matched: u64) -> Option<Caveat> {
     let unmatched = ios.saturating_sub(matched);
     (unmatched as f64 > ios as f64 * MOST).then_some(Caveat::Unmatched { unmatched, ios })
 }

@@ -81,7 +81,7 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
     outcome.failures = failures.into_list();
     outcome.log.sort_by_key(|entry| entry.time);
     outcome.log_spans.sort_by_key(|span| (span.start, span.thread));
-    outcome.caveats = iostack_doubt::of(&outcome, &evidence);
+    outcome.caveats = iostack_doubt::doubts_of_outcome(&outcome, &evidence);
     outcome
 }
 

@@ -15,7 +15,7 @@
 /// Examples of the README, which must run.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+mod readme {}
 
 mod adapter;
 mod build;

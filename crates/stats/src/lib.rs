@@ -16,7 +16,7 @@
 /// Examples of the README, which must run.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+mod readme {}
 
 mod ab;
 mod change;

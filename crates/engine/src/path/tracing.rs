@@ -97,14 +97,14 @@ impl Tracing {
 fn doubts(stages: Option<&Stages>, layers: Option<&Layers>, mean_ns: f64) -> Vec<Caveat> {
     let mut doubts = Vec::new();
     if let Some(stages) = stages {
-        doubts.push(traced::of(stages.tracing.ns_per_io, mean_ns));
-        doubts.extend(events_lost::of(stages.lost, stages.tracing.events));
-        doubts.extend(unmatched::of(stages.ios, stages.matched));
+        doubts.push(traced::of_cost(stages.tracing.ns_per_io, mean_ns));
+        doubts.extend(events_lost::of_events(stages.lost, stages.tracing.events));
+        doubts.extend(unmatched::of_ios(stages.ios, stages.matched));
     }
     if let Some(layers) = layers {
-        doubts.extend(unclassified::of(&layers.quality));
-        doubts.extend(events_lost::of(layers.lost, layers.samples));
-        doubts.extend(inexact_clocks::of(&layers.clocks));
+        doubts.extend(unclassified::of_quality(&layers.quality));
+        doubts.extend(events_lost::of_events(layers.lost, layers.samples));
+        doubts.extend(inexact_clocks::of_clocks(&layers.clocks));
     }
     doubts
 }

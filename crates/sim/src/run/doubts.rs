@@ -46,7 +46,7 @@ const LEFT_OUT: &[(Asks, &str)] = &[
 /// All reasons to doubt the outcome; `formulas` say how states were made that were not written.
 pub(super) fn caveats_of_outcome(outcome: &Outcome, about: &About, formulas: &[String]) -> Vec<Caveat> {
     let evidence = Evidence { simulated: true, ..Evidence::default() };
-    let mut caveats: Vec<Caveat> = iostack_doubt::of_run(outcome, &evidence).collect();
+    let mut caveats: Vec<Caveat> = iostack_doubt::doubts_of_run(outcome, &evidence).collect();
     caveats.push(Caveat::Simulated {
         device: about.inside.device.clone(),
         sourced: about.tally.sourced,

@@ -45,7 +45,7 @@ fn of_the_place(steps: &[Step], storage: &Storage, machine: &Machine, region: By
     let first = steps.iter().flat_map(|step| &step.points).next();
     let emulated = first.is_some_and(|point| point.outcome.target.kind == TargetKind::Lab);
     let mut caveats: Vec<Caveat> =
-        io_limit::of(machine.virtualisation.io_limit.as_deref()).into_iter().collect();
+        io_limit::of_limit(machine.virtualisation.io_limit.as_deref()).into_iter().collect();
     let median = steps
         .iter()
         .find(|step| step.id == StepKind::Latency)
@@ -53,9 +53,9 @@ fn of_the_place(steps: &[Step], storage: &Storage, machine: &Machine, region: By
         .and_then(|point| point.outcome.latency().quantile_ns(0.5))
         .map(Nanos);
     // A cache below that is certain says more than one that may be.
-    let certain = median.and_then(|median| cache_below::of(storage, median));
-    caveats.extend(certain.or_else(|| small_region::of(region, machine, storage)).filter(|_| !emulated));
-    caveats.extend(clock::of(machine));
+    let certain = median.and_then(|median| cache_below::of_latency(storage, median));
+    caveats.extend(certain.or_else(|| small_region::of_region(region, machine, storage)).filter(|_| !emulated));
+    caveats.extend(clock::of_machine(machine));
     caveats
 }
 
@@ -64,9 +64,9 @@ fn of_the_time(steps: &[Step]) -> Vec<Caveat> {
     let outcomes = steps.iter().flat_map(|step| &step.points).map(|point| &point.outcome);
     let found = [
         foreign_cpu::of_many(mean_share(steps, |cpu| cpu.foreign)),
-        steal::of(mean_share(steps, |cpu| cpu.steal)),
+        steal::of_share(mean_share(steps, |cpu| cpu.steal)),
         unstable::of_many(outcomes),
-        drift::of(&same_rates(steps)),
+        drift::of_rates(&same_rates(steps)),
     ];
     found.into_iter().flatten().collect()
 }

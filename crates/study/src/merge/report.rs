@@ -23,7 +23,7 @@ pub(crate) fn assemble(
     let mut caveats = found.caveats.clone();
     caveats.extend(of_figures(fit.as_ref(), &tables));
     caveats.extend(of_the_place(about, found));
-    caveats.extend(punted::of(found.workers.0, found.workers.1, found.busy));
+    caveats.extend(punted::of_workers(found.workers.0, found.workers.1, found.busy));
     let filled = scratch.as_ref().map_or(Nanos(0), |scratch| scratch.fill);
     let elapsed = found.elapsed + filled;
     if found.interrupted {
@@ -67,13 +67,13 @@ fn how(backend: &str) -> String {
 /// Doubts about the figures.
 pub(crate) fn of_figures(fit: Option<&MergeFit>, tables: &[MergeTable]) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> =
-        fit.and_then(|fit| not_linear::of(fit.holds, fit.residual, fit.bend)).into_iter().collect();
+        fit.and_then(|fit| not_linear::of_fit(fit.holds, fit.residual, fit.bend)).into_iter().collect();
     let calls = tables.iter().find(|table| table.ask == MergeAsk::Calls);
     let rate = |column: u32| Some((column, calls?.cell(PLAIN, column)?.iops.mean));
     let columns = calls.map(MergeTable::columns).unwrap_or_default();
     let most = columns.iter().filter_map(|&column| rate(column)).max_by(|a, b| a.1.total_cmp(&b.1));
     if let (Some((_, one)), Some(most)) = (rate(1), most) {
-        caveats.extend(cost_overlapped::of(one, most));
+        caveats.extend(cost_overlapped::of_callers(one, most));
     }
     let failures: Vec<&String> =
         tables.iter().flat_map(|table| &table.cells).flat_map(|cell| &cell.failures).collect();
@@ -90,10 +90,10 @@ fn of_the_place(about: &About, found: &MergeFound) -> Vec<Caveat> {
     }
     let (machine, storage) = (&about.machine, &about.storage);
     let doubts = [
-        io_limit::of(machine.virtualisation.io_limit.as_deref()),
-        steal::of(found.steal_share),
-        small_region::of(about.place.region, machine, storage),
-        clock::of(machine),
+        io_limit::of_limit(machine.virtualisation.io_limit.as_deref()),
+        steal::of_share(found.steal_share),
+        small_region::of_region(about.place.region, machine, storage),
+        clock::of_machine(machine),
     ];
     doubts.into_iter().flatten().collect()
 }
