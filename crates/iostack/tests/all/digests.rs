@@ -11,17 +11,18 @@ pub(crate) fn compare(prints: &BTreeMap<String, Vec<u8>>) {
     let path = root().join("docs/digests.txt");
     let text = std::fs::read_to_string(&path).expect("the digests");
     let line = |line: &str| line.split_once(' ').map(|(digest, name)| (name.to_owned(), digest.to_owned()));
-    let kept: BTreeMap<String, String> = text.lines().filter_map(line).collect();
-    let hex =
-        |print: &[u8]| Sha256::digest(print).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let now: BTreeMap<String, String> =
-        prints.iter().map(|(name, print)| (name.clone(), hex(print))).collect();
-    let stale: Vec<&String> =
-        now.iter().filter(|(name, digest)| kept.get(*name) != Some(*digest)).map(|(name, _)| name).collect();
+    let mut kept: BTreeMap<String, String> = text.lines().filter_map(line).collect();
+    let mut stale = Vec::new();
+    for (name, print) in prints {
+        let digest: Vec<String> = Sha256::digest(print).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = digest.concat();
+        if kept.insert(name.clone(), digest.clone()) != Some(digest) {
+            stale.push(name);
+        }
+    }
     if std::env::var_os("IOSTACK_PAGES").is_some_and(|wish| wish == "overwrite") {
-        let all: BTreeMap<&String, &String> = kept.iter().chain(&now).collect();
-        let lines: String = all.iter().map(|(name, digest)| format!("{digest} {name}\n")).collect();
-        std::fs::write(&path, lines).expect("the digests can be written");
+        let lines: Vec<String> = kept.iter().map(|(name, digest)| format!("{digest} {name}\n")).collect();
+        std::fs::write(&path, lines.concat()).expect("the digests can be written");
     }
     assert!(
         stale.is_empty(),

@@ -54,7 +54,8 @@ fn of_the_place(steps: &[Step], storage: &Storage, machine: &Machine, region: By
         .map(Nanos);
     // A cache below that is certain says more than one that may be.
     let certain = median.and_then(|median| cache_below::of_latency(storage, median));
-    caveats.extend(certain.or_else(|| small_region::of_region(region, machine, storage)).filter(|_| !emulated));
+    caveats
+        .extend(certain.or_else(|| small_region::of_region(region, machine, storage)).filter(|_| !emulated));
     caveats.extend(clock::of_machine(machine));
     caveats
 }
