@@ -22,7 +22,7 @@ pub use types::{KernelTypes, TypesError};
 
 use crate::sys::system;
 
-/// Why a BPF object is not at work.
+/// Reason why a BPF object is not at work.
 #[derive(Debug, thiserror::Error)]
 pub enum BpfError {
     /// The kernel does not describe its own types, or not so that we understand.
@@ -31,7 +31,7 @@ pub enum BpfError {
     /// This user may not.
     #[error("this user may not load BPF programs ({act})")]
     NotPermitted {
-        /// What was tried.
+        /// Act that failed, in words.
         act: String,
         /// The kernel's refusal.
         source: io::Error,
@@ -47,9 +47,9 @@ pub enum BpfError {
     OtherArguments {
         /// The name that the kernel knows it by.
         name: String,
-        /// In the running kernel.
+        /// Arguments that the running kernel hands over.
         found: usize,
-        /// That we know what to do with.
+        /// Counts of arguments that we know what to do with.
         known: String,
     },
     /// The kernel's verifier refused a program, which is our fault or a change of the kernel.
@@ -65,7 +65,7 @@ pub enum BpfError {
     /// Loading failed otherwise.
     #[error("cannot {act}")]
     Failed {
-        /// What was tried.
+        /// Act that failed, in words.
         act: String,
         /// The error that was met.
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -93,14 +93,14 @@ pub struct Object {
     types: KernelTypes,
 }
 
-/// What one program did since statistics are counted.
+/// Runs of one program since statistics are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramUse {
     /// The name that the kernel knows it by.
     pub name: String,
-    /// How often it ran, and how long in all, while [`count_time`] was on.
+    /// Number of runs while [`count_time`] was on.
     pub runs: u64,
-    /// Likewise.
+    /// Time that it ran in all, while [`count_time`] was on.
     pub time: Duration,
 }
 
@@ -154,8 +154,7 @@ impl Object {
         self.ebpf.take_map(name).unwrap_or_else(|| panic!("the object holds the map `{name}`, not taken yet"))
     }
 
-    /// How often and how long the loaded programs ran while [`count_time`] was on. Programs that the kernel does not
-    /// tell of are left out.
+    /// Runs of the loaded programs while [`count_time`] was on. Programs that the kernel does not tell of are left out.
     pub fn uses(&self) -> Vec<ProgramUse> {
         let told = self.ebpf.programs().filter_map(|(name, program)| {
             let info = program.info().ok()?;

@@ -18,5 +18,5 @@ mod packed;
 pub mod stages;
 mod sys;
 
-/// Of a process: whose work is missing.
+/// Note about a process, whose children's work is missing.
 const CHILDREN: &str = "Its children are not followed: look at each with a --pid of its own.";

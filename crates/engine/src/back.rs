@@ -18,7 +18,7 @@ use crate::tally::BackTally;
 /// Runs the loop of a thread once, to measure or, where true, to read back.
 type RunLoad<'a> = &'a mut dyn FnMut(&mut Station<'_>, bool) -> Result<(), EngineError>;
 
-/// From here on what was written is read, and nothing measured. Gives what was asked until now.
+/// Begins reading back: what was written is read from here on, and nothing measured. Gives what was asked until now.
 fn begin(station: &mut Station<'_>, plan: Plan, job: &Job) -> Source {
     station.extras.proving.read_back();
     station.load.read_back(plan, job, true)

@@ -38,20 +38,20 @@ pub(crate) trait Call {
     fn read(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize;
     /// Writes to it.
     fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize;
-    /// What the I/O leaves to be done, outside of its time; only in the loop with extras.
+    /// Does what the I/O leaves to be done, outside of its time; only in the loop with extras.
     fn settle(&mut self) {}
 }
 
-/// How long to wait for completions.
+/// Longest wait for completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// As long as it takes.
+    /// The wait takes as long as it takes.
     Forever,
-    /// At most so many ns; 0 takes what is there.
+    /// The wait takes at most so many ns; 0 takes what is there.
     Nanos(u64),
 }
 
-/// What handing over and waiting came to.
+/// Outcome of handing over and waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entered {
     /// System calls it took.
@@ -65,7 +65,7 @@ pub(crate) trait Queue {
     /// The submitting call never waits for completions, so that its time is worth recording.
     const SUBMITS_APART: bool;
 
-    /// How the kernel's events lead back to a slot.
+    /// Way by which the kernel's events lead back to a slot.
     fn carrier(&self) -> Carrier;
     /// Prepares reads or writes: slot, operation, and the buffer, which must stay in place until the completion.
     fn push_all(&mut self, batch: impl Iterator<Item = (u32, Op, *mut u8)>);
@@ -95,7 +95,7 @@ pub(crate) fn is_passing(errno: i32) -> bool {
     matches!(errno, 0 | libc::EINTR | libc::EAGAIN | libc::EBUSY | libc::ETIME | libc::ENOMEM)
 }
 
-/// What a loop works with.
+/// Everything that a loop works with.
 pub(crate) struct Station<'a> {
     pub(crate) load: Load,
     pub(crate) meter: Box<Meter<'a>>,

@@ -49,9 +49,9 @@ struct BoardState {
     doubled: u32,
     /// The slice each thread is in; `u64::MAX` when it has ended.
     positions: Vec<u64>,
-    /// What each thread had come to when it last said so; asked only where a status is told.
+    /// Last result that each thread published; only where a status is told.
     standings: Vec<Option<ThreadResult>>,
-    /// What was seen of the last elements, where somebody asks whether they are steady.
+    /// State of the search for a steady course, where somebody asks for it.
     seen: Option<Steady>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Board {
     state: Mutex<Box<BoardState>>,
 }
 
-/// What a board holds when all threads have ended.
+/// Sums of a board when all threads have ended.
 pub(crate) struct BoardTotals {
     pub(crate) flows: [Flow; 3],
     pub(crate) sync: iostack_model::Bins,
@@ -77,7 +77,7 @@ pub(crate) struct BoardTotals {
 }
 
 impl Board {
-    /// For `threads` threads; `watched` when somebody asks for progress.
+    /// A board for `threads` threads; `watched` when somebody asks for progress.
     pub(crate) fn new(threads: usize, slice: Nanos, watched: bool) -> Board {
         let (positions, standings) = (vec![0; threads], vec![None; threads]);
         let state = BoardState {
@@ -101,7 +101,7 @@ impl Board {
         self.steady.load(Ordering::Relaxed)
     }
 
-    /// What became of the goal.
+    /// Answer to the goal.
     pub(crate) fn steady(&self) -> Option<Steady> {
         self.goal.map(|_| self.lock().seen.unwrap_or(NOT_STEADY))
     }
@@ -156,7 +156,7 @@ impl Board {
         }
     }
 
-    /// What was published since the last call.
+    /// Sums published since the last call.
     pub(crate) fn take_recent(&self) -> Recent {
         std::mem::take(&mut self.lock().recent)
     }
@@ -166,7 +166,7 @@ impl Board {
         self.lock().standings[thread] = Some(standing);
     }
 
-    /// What was published so far, apart from what comes, and what the threads that measure had come to then.
+    /// A copy of what was published so far, apart from what comes, with the results of the threads that measure.
     pub(crate) fn so_far(&self) -> (Board, Vec<ThreadResult>) {
         let state = self.lock().clone();
         let standings = state.standings.iter().flatten().cloned().collect();
@@ -255,7 +255,7 @@ impl BoardState {
         }
     }
 
-    /// What an element covers.
+    /// Time that an element covers.
     fn element(&self, slice: Nanos) -> Nanos {
         Nanos(slice.0.saturating_mul(1 << self.doubled))
     }

@@ -11,9 +11,9 @@ pub enum EngineError {
     /// The world's: a file or device could not be opened.
     #[error("cannot open `{path}` for {intent}{}", direct_hint(source, *.direct))]
     Refused {
-        /// What was opened.
+        /// Path that was opened.
         path: PathBuf,
-        /// What it was opened for: reading or writing.
+        /// Intention: reading or writing.
         intent: &'static str,
         /// It was opened with `O_DIRECT`.
         direct: bool,
@@ -29,13 +29,13 @@ pub enum EngineError {
         path: PathBuf,
         /// The size of the file.
         size: Bytes,
-        /// What there is.
+        /// Free space there is.
         free: Bytes,
     },
     /// The user's: more in flight than the kernel allows.
     #[error("depth {depth} on {threads} threads is beyond the limit of {engine}: {limit}; {remedy}")]
     DepthBeyondLimit {
-        /// Engine's name.
+        /// Name of the engine.
         engine: &'static str,
         /// Asked depth of one thread.
         depth: u32,
@@ -43,17 +43,17 @@ pub enum EngineError {
         threads: u32,
         /// The limit that was met.
         limit: String,
-        /// What to do.
+        /// Remedy, as the end of a sentence.
         remedy: String,
     },
     /// The user's: this kernel or container does not offer the engine.
     #[error("{engine} is not available here: {reason}; {remedy}")]
     EngineUnavailable {
-        /// Engine's name.
+        /// Name of the engine that was asked.
         engine: &'static str,
         /// The reason, in a sentence for people.
         reason: String,
-        /// What to do.
+        /// Remedy, as the end of a sentence.
         remedy: &'static str,
         /// The kernel's answer.
         source: io::Error,
@@ -107,7 +107,7 @@ pub enum EngineError {
         "cannot run on CPUs {cpus:?}; name CPUs that exist and that this process may use (`taskset -p $$`)"
     )]
     Pinning {
-        /// What was asked.
+        /// CPUs that were asked for.
         cpus: Vec<u32>,
         /// The kernel's answer.
         source: io::Error,
@@ -118,7 +118,7 @@ pub enum EngineError {
         .asked.nice, .asked.io_class, .asked.io_level
     )]
     Priority {
-        /// What was asked.
+        /// Priority that was asked for.
         asked: Priority,
         /// The kernel's answer.
         source: io::Error,
@@ -126,17 +126,17 @@ pub enum EngineError {
     /// The user's: the job asks for something that excludes itself or that nothing here can do.
     #[error("{what}; {remedy}")]
     Impossible {
-        /// What was asked, and why it cannot be.
+        /// Request, and why it cannot be met.
         what: String,
-        /// What to do instead.
+        /// Remedy, as the end of a sentence.
         remedy: &'static str,
     },
     /// The world's: a step of the run failed.
     #[error("cannot {act} `{path}`")]
     Failed {
-        /// What was tried.
+        /// Act that failed, in words.
         act: &'static str,
-        /// On which file.
+        /// File on which it failed.
         path: PathBuf,
         /// The error the operating system gave.
         source: io::Error,
@@ -144,7 +144,7 @@ pub enum EngineError {
     /// The world's: a thread could not be started.
     #[error("cannot start thread {thread}; lower the number of threads or raise the limit (`ulimit -u`)")]
     Thread {
-        /// Which, from 0.
+        /// Number of the thread, from 0.
         thread: u32,
         /// The error the operating system gave.
         source: io::Error,

@@ -21,17 +21,17 @@ const READ: u8 = 0;
 /// The moments of one I/O in ticks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moments {
-    /// When it was meant to start; in a closed loop when it was submitted.
+    /// Moment at which it was meant to start; in a closed loop that of its submission.
     pub(crate) start: u64,
     pub(crate) submitted: u64,
     pub(crate) end: u64,
     /// Time in the submitting call.
     pub(crate) submitting: u64,
-    /// That it alone had; 0: none.
+    /// I/O priority that it alone had; 0: none.
     pub(crate) io_priority: u16,
 }
 
-/// What draws the I/Os that go before others, apart from all else that is drawn.
+/// Source that draws the I/Os that go before others, apart from all else that is drawn.
 fn preferred(job: &Job, thread: u32) -> Option<(Preferred, Rng)> {
     let number = u64::from(job.thread_first + thread);
     job.host.preferred.clone().map(|preferred| (preferred, Rng::stream(job.seed ^ 0xF125, number)))
@@ -39,7 +39,7 @@ fn preferred(job: &Job, thread: u32) -> Option<(Preferred, Rng)> {
 
 /// The accompaniment of one thread's I/O.
 pub(crate) struct Extras {
-    /// How early to wake for what the pacer says.
+    /// Knowledge of how early to wake for what the pacer says.
     pub(crate) wake: Wake,
     watchdog: Option<Watchdog>,
     thread: u32,
@@ -47,10 +47,10 @@ pub(crate) struct Extras {
     range: Option<RangeSync>,
     /// No two I/Os of the same bytes are in flight.
     pub(crate) one_at_a_place: bool,
-    /// Which I/Os go before others, and what draws them.
+    /// I/Os that go before others, and what draws them.
     preferred: Option<(Preferred, Rng)>,
     pub(crate) proving: Proving,
-    /// What all data is, where blocks carry no headers.
+    /// Pattern of all data, where blocks carry no headers.
     pattern: Option<Vec<u8>>,
     seed: u64,
     generation: u64,
@@ -66,7 +66,7 @@ pub(crate) struct Extras {
 }
 
 impl Extras {
-    /// What thread `thread` (from 0) of the job needs, which is `logged_as` in the outcome's logs.
+    /// Extras of thread `thread` (from 0) of the job, which is `logged_as` in the outcome's logs.
     pub(crate) fn new(job: &Job, thread: u32, logged_as: u32, clock: &Clock) -> Extras {
         let pattern = match &job.data {
             Data::Pattern(bytes) if job.verify.is_some_and(|verify| verify.pattern) => Some(bytes.clone()),
@@ -106,7 +106,7 @@ impl Extras {
             || job.recorded.is_some()
     }
 
-    /// What was read back was wrong, and that is the end.
+    /// True when something wrong was read back, and that is the end.
     pub(crate) fn is_over(&self, meter: &Meter<'_>) -> bool {
         self.proving.fatal && self.read_between > 0 && meter.failures.count() > 0
     }
@@ -191,7 +191,7 @@ impl Extras {
         }
     }
 
-    /// What came back is what was written, or what trimming left.
+    /// Checks that what came back is what was written, or what trimming left.
     fn check(&self, expected: Expected, op: &Op, data: &[u8]) -> Result<(), String> {
         let checked = match (expected, &self.pattern) {
             (Expected::Zeroes, _) => {

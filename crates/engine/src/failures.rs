@@ -72,7 +72,7 @@ impl Failures {
         }
     }
 
-    /// How many there were that are not ignored.
+    /// Number of failures that are not ignored.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }

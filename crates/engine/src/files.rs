@@ -22,7 +22,7 @@ pub(crate) struct Files {
     /// The first file's name, for errors.
     path: PathBuf,
     descriptors: Vec<RawFd>,
-    /// How many, those that are not opened included.
+    /// Number of files, those that are not opened included.
     count: u16,
     blocks: Vec<bool>,
     /// Length of the shortest.

@@ -16,8 +16,8 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 /// `USER_HZ`, in which `/proc/PID/stat` counts: 100 on every architecture Linux runs on today.
 const TICK: Nanos = Nanos::millis(10);
 
-/// What all programs but ourselves, and the kernel's threads, have had and lacked, each since its start. Those that end
-/// between two looks, and that nobody waits for, make the difference too small, never too large.
+/// Time that all programs but ourselves, and the kernel's threads, have had and lacked, each since its start. Those
+/// that end between two looks, and that nobody waits for, make the difference too small, never too large.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Others {
     /// CPU time of programs.
@@ -49,7 +49,7 @@ impl Others {
         }
     }
 
-    /// What was added since `before`.
+    /// Difference to `before`.
     pub(crate) fn since(self, before: Others) -> Others {
         Others {
             programs: self.programs - before.programs,
@@ -58,7 +58,7 @@ impl Others {
     }
 }
 
-/// What a line of `/proc/PID/stat` is of.
+/// Owner of a line of `/proc/PID/stat`.
 #[derive(Debug, PartialEq, Eq)]
 enum Task {
     /// User and system time in ticks, with that of its children that have ended: what a short-lived compiler used is

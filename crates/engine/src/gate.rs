@@ -39,7 +39,7 @@ struct GateState {
 }
 
 impl Gate {
-    /// For so many groups and jobs.
+    /// A gate for so many groups and jobs.
     pub(crate) fn new(groups: usize, jobs: usize) -> Gate {
         let state = GateState {
             finished: vec![0; groups],

@@ -18,7 +18,7 @@ use crate::worker::WorkerReport;
 pub(crate) struct Group<'a> {
     pub(crate) works: Vec<&'a Work>,
     pub(crate) board: Arc<Board>,
-    /// From the start of the stage to the first measured I/O.
+    /// Time from the start of the stage to the first measured I/O.
     pub(crate) origin: Nanos,
     pub(crate) before: GroupCounts,
     pub(crate) after: GroupCounts,
@@ -32,7 +32,7 @@ pub(crate) struct Group<'a> {
     pub(crate) counted_after: bool,
 }
 
-/// What the machine counts, at one moment.
+/// Counters of the machine at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupCounts {
     pub(crate) device: Option<DeviceCount>,

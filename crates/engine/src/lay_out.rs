@@ -50,7 +50,7 @@ pub fn lay_out(
     file.sync_all().map_err(failed("flush"))
 }
 
-/// What is written where.
+/// Content to write, and its place.
 struct Content<'a> {
     file: &'a Arc<Held>,
     size: Bytes,
@@ -132,7 +132,7 @@ fn does_not_fit(error: &std::io::Error, file: &Held, size: Bytes) -> EngineError
     EngineError::NoSpace { path: file.path().to_owned(), size, free }
 }
 
-/// What is left below one block; through the page cache, because its length may be no multiple of anything.
+/// Writes the rest below one block, through the page cache, because its length may be no multiple of anything.
 fn write_rest(file: &File, offset: u64, length: u64, data: &Data, seed: u64) -> std::io::Result<()> {
     let mut buffer = vec![0; length as usize];
     fill_buffer(&mut buffer, data, &mut Rng::from_seed(seed ^ offset));

@@ -62,7 +62,7 @@ pub use sys::allow_many_files;
 /// A job and where to run it.
 #[derive(Clone, Debug)]
 pub struct Work {
-    /// What is asked.
+    /// Job that is asked.
     pub job: Job,
     /// The target that the job runs on.
     pub target: TargetName,
@@ -70,11 +70,11 @@ pub struct Work {
     pub storage: Storage,
     /// The files of each thread; one list per thread of the job.
     pub files: Vec<Vec<Arc<Held>>>,
-    /// What a job that replays a trace ([`Job::recorded`]) does, each thread all of it.
+    /// Trace that the job replays ([`Job::recorded`]), each thread all of it.
     pub recording: Option<Arc<Recording>>,
 }
 
-/// Who hears, along the way, what came of a stage so far.
+/// Listener to what came of a stage so far.
 #[derive(Clone, Copy)]
 pub struct Status<'a> {
     /// Time between two calls.
@@ -85,7 +85,7 @@ pub struct Status<'a> {
     pub tell: &'a (dyn Fn(Vec<Outcome>) + Sync),
 }
 
-/// How a run is watched and stopped.
+/// Means to watch and stop a run.
 #[derive(Clone, Copy)]
 pub struct Control<'a> {
     /// Set it to end the run early with the outcome so far.

@@ -27,13 +27,13 @@ use crate::watch::Watch;
 /// The stop flag is looked at, and progress published, at least this often.
 const PUBLISH_EVERY: Nanos = Nanos::millis(250);
 
-/// In shorter slices a thread does not ask how long it waited for a CPU: an answer takes some microseconds.
+/// Shortest slice in which a thread asks how long it waited for a CPU: an answer takes some microseconds.
 const ASK_LEAST: Nanos = Nanos::millis(50);
 
-/// When a thread measures, in ticks of the clock.
+/// Time in which a thread measures, in ticks of the clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
-    /// Where the series starts: the earliest border of the report group.
+    /// Begin of the series: the earliest border of the report group.
     pub(crate) origin: u64,
     /// I/Os submitted from here on count.
     pub(crate) border: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Span {
     pub(crate) deadline: u64,
 }
 
-/// How often counts are gathered.
+/// Rhythm in which counts are gathered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rhythm {
     /// One element of the series.
@@ -52,7 +52,7 @@ pub(crate) struct Rhythm {
     pub(crate) stands: bool,
 }
 
-/// What the loop does after an edge.
+/// Next act of the loop after an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MeterTurn {
     /// The loop goes on as before.
@@ -101,7 +101,7 @@ pub(crate) struct Meter<'a> {
     /// Ticks that were spent reading back between passes.
     paused: u64,
     use_at_begin: Usage,
-    /// When it was last asked: how long this thread had waited for a CPU. `None` where slices are too short to ask.
+    /// Time that this thread had waited for a CPU when it was last asked. `None` where slices are too short to ask.
     waited: Option<Nanos>,
     stop: &'a AtomicBool,
     watch: &'a Watch<'a>,
@@ -114,10 +114,10 @@ fn three_recorders() -> Box<[Recorder; 3]> {
     Box::new(std::array::from_fn(|_| Recorder::new()))
 }
 
-/// What a meter goes on with after a pause.
+/// State with which a meter goes on after a pause.
 pub(crate) struct Paused {
     now: u64,
-    /// What the thread used until then.
+    /// Use by the thread until then.
     used: Usage,
     border: u64,
     span: Span,
@@ -237,7 +237,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// What is submitted from this moment on counts; nothing did before.
+    /// Counts what is submitted from this moment on; nothing did before.
     pub(crate) fn count_from(&mut self, now: u64) {
         self.border = now;
         self.edge = 0;
@@ -287,7 +287,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Where the series starts, ticks.
+    /// Begin of the series, ticks.
     pub(crate) fn origin(&self) -> u64 {
         self.span.origin
     }
@@ -376,7 +376,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// From here on only failures are published; what is read is counted for [`Meter::read_back`].
+    /// Publishes only failures from here on; what is read is counted for [`Meter::read_back`].
     pub(crate) fn silence(&mut self) {
         self.silent = true;
         self.stopped = false;
@@ -412,7 +412,7 @@ impl<'a> Meter<'a> {
         back
     }
 
-    /// What was read since it was silenced at `first`.
+    /// Reads since it was silenced at `first`.
     pub(crate) fn read_back(&mut self, first: u64) -> BackTally {
         let Tally { latency, bytes } = std::mem::take(&mut self.tallies[0]);
         BackTally { latency: Box::new(latency), bytes, first, last: self.clock.now() }
@@ -425,7 +425,7 @@ impl<'a> Meter<'a> {
         result
     }
 
-    /// What the thread has come to; failures are still kept here.
+    /// Result of the thread so far; failures are still kept here.
     fn standing(&self) -> ThreadResult {
         let usage =
             if self.measuring { Usage::of_thread().since(self.use_at_begin) } else { Usage::default() };

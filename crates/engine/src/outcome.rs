@@ -21,7 +21,7 @@ pub(crate) fn assemble_all(groups: Vec<Group<'_>>, called: u64) -> Vec<Outcome> 
     groups.into_iter().enumerate().map(|(index, group)| assemble(group, called, alone(index))).collect()
 }
 
-/// What the threads read back, as one.
+/// Reads back of all threads, as one.
 fn read_back(reports: &[WorkerReport], clock: &Clock) -> Option<ReadBack> {
     let all = || reports.iter().filter_map(|report| report.read_back.as_ref());
     let (first, last) = (all().map(|one| one.first).min()?, all().map(|one| one.last).max()?);
@@ -98,7 +98,7 @@ fn job_of(group: &Group<'_>) -> Job {
     Job { threads: group.threads() as u32, ..group.first().job.clone() }
 }
 
-/// Until the last thread was about to submit its first I/O, start delays aside.
+/// Time until the last thread was about to submit its first I/O, start delays aside.
 fn startup(group: &Group<'_>, reports: &[WorkerReport], called: u64) -> Nanos {
     let delays = group.works.iter().map(|work| work.job.start_delay);
     let delay = delays.max().unwrap_or_default();

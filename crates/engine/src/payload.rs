@@ -23,9 +23,9 @@ pub(crate) struct Payload {
     pub(crate) writes: Buffers,
     tag: u64,
     tagged: bool,
-    /// Of blocks that keep the content they had, in percent.
+    /// Share of blocks that keep the content they had, in percent.
     duplicates: u64,
-    /// What they repeat, where it is one of several.
+    /// Set of blocks that they repeat, where there are several.
     set: Option<WorkingSet>,
     rng: Rng,
 }
@@ -99,7 +99,7 @@ impl Payload {
         self.reads.slice(slot, length)
     }
 
-    /// What a completed read brought; nothing for other directions.
+    /// Data of a completed read; none for other directions.
     pub(crate) fn data_of(&mut self, op: &Op, slot: usize) -> &[u8] {
         if op.direction == 0 { self.reads.slice(slot, op.length as usize) } else { &[] }
     }

@@ -26,7 +26,8 @@ use crate::watch::Watch;
 use crate::worker::{self, Assignment, WorkerReport};
 use crate::{Control, EngineError, Work};
 
-/// For frames that hold several recorders of 30 KiB, the loop and a panic's report; 64 threads take no more than they touch of it.
+/// Stack of a thread, for frames that hold several recorders of 30 KiB, the loop and a panic's report; 64 threads take
+/// no more than they touch of it.
 const STACK: usize = 2 << 20;
 
 /// The coordinator looks at the stop flag this often.
@@ -150,7 +151,7 @@ fn join(handles: Vec<(usize, Handle<'_>)>) -> Result<Vec<(usize, WorkerReport)>,
     error.map_or(Ok(reports), Err)
 }
 
-/// Where a work stands among those of the stage.
+/// Place of a work among those of the stage.
 fn number_of(works: &[&Work], work: &Work) -> usize {
     works.iter().position(|other| std::ptr::eq(*other, work)).expect("groups are made of these works")
 }
@@ -166,7 +167,7 @@ struct Coordinator<'a> {
 }
 
 impl Coordinator<'_> {
-    /// From the start until all threads have measured.
+    /// Watches the stage from the start until all threads have measured.
     fn watch(&mut self, groups: &mut [Group<'_>], total: usize) {
         let clock = Clock::calibrated();
         let mut watch = WorkerWatch::default();
@@ -229,7 +230,7 @@ impl Coordinator<'_> {
         }
     }
 
-    /// How long nothing is to be done, unless a thread finishes.
+    /// Time in which nothing is to be done, unless a thread finishes.
     fn next_event(groups: &[Group<'_>], watcher: &Watcher<'_>, teller: Option<&Teller<'_>>) -> Duration {
         let now = Clock::calibrated().now();
         let borders =

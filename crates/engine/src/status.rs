@@ -52,7 +52,7 @@ impl<'a> Teller<'a> {
     }
 }
 
-/// How often threads publish for whoever looks or listens; `u64::MAX` when nobody does.
+/// Time between two publications of a thread for whoever looks or listens; `u64::MAX` when nobody does.
 pub(crate) fn published_every(control: &Control<'_>) -> Nanos {
     let told = control.status.map(|status| {
         let told = Nanos((status.every.0 / FRESHNESS).max(1));

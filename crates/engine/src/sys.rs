@@ -194,7 +194,7 @@ pub fn allow_many_files() {
     }
 }
 
-/// What a call that moves no bytes gives, as if it had moved so many: these, or `-errno`.
+/// Result of a call that moves no bytes, as if it had moved so many: these, or `-errno`.
 pub(crate) fn moved(length: usize, result: io::Result<()>) -> isize {
     result
         .map_or_else(|error| -(error.raw_os_error().unwrap_or(libc::EIO) as isize), |()| length.cast_signed())

@@ -18,7 +18,7 @@ pub(crate) struct Tally {
 pub(crate) struct SideTally {
     /// Time in the submitting call, by direction; absent for engines that submit and wait in one call.
     pub(crate) submit: Option<Box<[Recorder; 3]>>,
-    /// From there to the completion, where the job keeps it apart.
+    /// Time from the submission to the completion, where the job keeps it apart.
     pub(crate) after_submit: Option<Box<[Recorder; 3]>>,
     pub(crate) sync: Option<Box<Recorder>>,
     pub(crate) short: [u64; 3],
@@ -38,7 +38,7 @@ pub(crate) struct BackTally {
 /// Counts of a whole thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ThreadResult {
-    /// From here on I/Os counted, ticks.
+    /// Moment from which on I/Os counted, ticks.
     pub(crate) border: u64,
     /// Moment of the last completion, ticks; the border when there was none.
     pub(crate) last: u64,

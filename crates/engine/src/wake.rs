@@ -14,7 +14,7 @@ const STEPS_UP: u64 = 49;
 /// Steps that the lead is made of.
 const STEPS: u64 = 512;
 
-/// What a thread has learnt about being woken.
+/// Lessons of a thread about being woken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wake {
     lead: u64,
@@ -28,7 +28,8 @@ impl Wake {
         Wake { lead: most, least, most }
     }
 
-    /// When to ask to be woken, of a thread that is to be awake at `due`; `None` when sleeping does not pay any more.
+    /// Moment at which to ask to be woken, of a thread that is to be awake at `due`; `None` when sleeping does not pay
+    /// any more.
     pub(crate) fn asked(&self, now: u64, due: u64) -> Option<u64> {
         (due > now + self.lead).then(|| due - self.lead)
     }

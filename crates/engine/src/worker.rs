@@ -33,17 +33,17 @@ use crate::{EngineError, Work};
 /// One thread's part of a stage.
 pub(crate) struct Assignment<'a> {
     pub(crate) work: &'a Work,
-    /// Among the threads of the job.
+    /// Number among the threads of the job.
     pub(crate) thread: u32,
     pub(crate) group: usize,
-    /// Of the job, among those of the stage.
+    /// Number of the job among those of the stage.
     pub(crate) number: usize,
     pub(crate) board: Arc<Board>,
-    /// Among the threads of the group.
+    /// Number among the threads of the group.
     pub(crate) board_thread: usize,
-    /// Of the I/Os that its job shares with others.
+    /// Part of the I/Os that its job shares with others.
     pub(crate) part: Option<Part>,
-    /// From the start of the stage to the group's first measured I/O.
+    /// Time from the start of the stage to the group's first measured I/O.
     pub(crate) origin: Nanos,
     pub(crate) rhythm: Rhythm,
     pub(crate) gate: &'a Gate,
@@ -51,7 +51,7 @@ pub(crate) struct Assignment<'a> {
     pub(crate) watch: &'a Watch<'a>,
 }
 
-/// What one thread leaves behind.
+/// Report that one thread leaves behind.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerReport {
     pub(crate) result: ThreadResult,
@@ -208,7 +208,7 @@ fn pin(job: &Job, thread: u32) -> Result<(), EngineError> {
     iostack_host::run_on(&cpus).map_err(|source| EngineError::Pinning { cpus, source })
 }
 
-/// Why I/Os of the engine cannot be followed.
+/// Refuses an engine whose I/Os cannot be followed.
 fn refuse_to_follow(job: &Job) -> Result<(), EngineError> {
     let why = match job.engine {
         Engine::PosixAio => "the C library's threads make the calls of posixaio",
@@ -360,7 +360,7 @@ fn flush_at_end(station: &mut Station<'_>) {
     station.meter.synced(result, start, station.meter.clock.now(), false);
 }
 
-/// From the gate to the report. `load` runs the loop once, to measure or to read back.
+/// Runs a thread from the gate to the report. `load` runs the loop once, to measure or to read back.
 fn measure(
     prepared: Prepared<'_>,
     carrier: Carrier,

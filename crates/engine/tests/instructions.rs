@@ -72,7 +72,7 @@ const ENGINES: [&str; 4] = [
 /// fio's default order, which visits each block once.
 const DEFAULT_ORDER: &str = "distribution=permutation";
 const DEFAULT_MOST: [f64; 4] = [94.0, 156.0, 155.0, 114.0];
-/// What else is drawn may cost so much more: 132 with psync, and in batches 160.
+/// Other draws, which may cost a third more: 132 with psync, and in batches 160.
 const OTHERS: [&str; 5] = [
     "distribution=uniform",
     "distribution=permutation mix=70/30",
@@ -82,7 +82,7 @@ const OTHERS: [&str; 5] = [
 ];
 const OTHERS_MORE: f64 = 1.42;
 
-/// What costs more than it may, of one row of the table; `None` where nobody counts.
+/// Complaint about a row of the table that costs more than it may; `None` where nobody counts.
 fn dear(path: &Path, drawn: &str, more: f64) -> Option<Vec<String>> {
     let mut dear = Vec::new();
     for (engine, most) in ENGINES.iter().zip(DEFAULT_MOST.map(|most| most * more)) {

@@ -31,12 +31,12 @@ pub fn cgroup_io_limits(storage: &Storage) -> Vec<IoLimit> {
     limits_in(&Root::live(), Some(&names))
 }
 
-/// As [`cgroup_io_limit`], for any device at all.
+/// Limit as in [`cgroup_io_limit`], for any device at all.
 pub(crate) fn limit_in(root: &Root) -> Option<String> {
     in_words(&limits_in(root, None))
 }
 
-/// As [`cgroup_io_limits`], for the devices named; for any device at all when `names` is `None`.
+/// Limits as in [`cgroup_io_limits`], for the devices named; for any device at all when `names` is `None`.
 fn limits_in(root: &Root, names: Option<&[String]>) -> Vec<IoLimit> {
     let wanted: Option<Vec<String>> =
         names.map(|names| names.iter().filter_map(|name| chain::number_text(root, name)).collect());
@@ -61,7 +61,7 @@ fn limits_in(root: &Root, names: Option<&[String]>) -> Vec<IoLimit> {
     limits.flatten().collect()
 }
 
-/// Where a group is to be seen. Inside a container the mount shows only the part below its own root.
+/// Directory where a group is to be seen. Inside a container the mount shows only the part below its own root.
 fn directory_of(mount: &Mount, group: &str) -> Option<PathBuf> {
     let below =
         Path::new(group).strip_prefix(&mount.root).or_else(|_| Path::new(group).strip_prefix("/")).ok()?;

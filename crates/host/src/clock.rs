@@ -99,7 +99,7 @@ impl Clock {
         self.tsc || STEADY_ALWAYS
     }
 
-    /// How the rate was had, in words.
+    /// Words for how the rate was had.
     pub fn how(&self) -> &'static str {
         self.how
     }

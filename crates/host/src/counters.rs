@@ -46,7 +46,7 @@ fn parse_stat(name: &str, text: &str) -> Option<DeviceCount> {
     })
 }
 
-/// What was counted from `before` to `after`.
+/// Counts from `before` to `after`.
 pub fn difference(before: &DeviceCount, after: &DeviceCount) -> DeviceCount {
     // Counters of 32-bit kernels wrap and a replugged device starts at 0: nothing is then the safer answer.
     let minus = |after: [u64; 3], before: [u64; 3]| {
@@ -81,7 +81,7 @@ pub struct CpuCount {
 }
 
 impl CpuCount {
-    /// What was counted since `before`.
+    /// Counts since `before`.
     #[must_use]
     pub fn since(self, before: CpuCount) -> CpuCount {
         CpuCount {
@@ -173,7 +173,7 @@ impl Usage {
         self.switches_voluntary + self.switches_involuntary
     }
 
-    /// What was used since `before`.
+    /// Use since `before`.
     #[must_use]
     pub fn since(self, before: Usage) -> Usage {
         Usage {
@@ -188,7 +188,7 @@ impl Usage {
     }
 }
 
-/// How long the calling thread has been ready to run without having a CPU, since it began; nothing where the kernel
+/// Time that the calling thread has been ready to run without having a CPU, since it began; nothing where the kernel
 /// does not say.
 pub fn thread_waiting() -> Nanos {
     waiting_in(Path::new("/proc/thread-self")).unwrap_or_default()

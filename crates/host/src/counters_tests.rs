@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// As a 6.18 kernel printed it.
+/// Line as a 6.18 kernel printed it.
 const STAT: &str = "  203792     9196  5637890    27074    25853    13637  3093304     6395        0    13712    34153     8354       29   769912      626     3666       57";
 
 #[test]

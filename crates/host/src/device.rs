@@ -133,7 +133,8 @@ pub(crate) fn schedulers(line: &str) -> (String, Vec<String>) {
     (current, all)
 }
 
-/// How many queues can be polled. `io_poll` says whether there are any; how many is a parameter of the driver.
+/// Number of queues that can be polled. `io_poll` says whether there are any; their number is a parameter of the
+/// driver.
 fn poll_queues(queue: &Path, driver: &str, root: &Root) -> u32 {
     if number(&queue.join("io_poll")) != Some(1) {
         return 0;

@@ -50,7 +50,7 @@ pub(crate) fn arm(act: EmergencyAct) -> Option<Ticket> {
     Some(Ticket(index))
 }
 
-/// What `iostack` exits with when it could not do it.
+/// Exit code of `iostack` when it could not do what was asked.
 const EXIT_FAILED: i32 = 2;
 
 /// Ends the process when there is no memory for `size` bytes more. Allocates nothing.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use iostack_model::Bytes;
 
-/// Why the host says no.
+/// Refusals of the host.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// Nothing is there.
@@ -14,10 +14,10 @@ pub enum HostError {
          to have a file made"
     )]
     Missing {
-        /// As it was typed.
+        /// Target as it was typed.
         typed: String,
     },
-    /// What is held is named by its descriptor there.
+    /// There is no `/proc`, where what is held is named by its descriptor.
     #[error("`/proc` is not mounted here, and files are held by it; mount it: mount -t proc proc /proc")]
     NoProc,
     /// The path is empty.
@@ -29,19 +29,19 @@ pub enum HostError {
          block device"
     )]
     NotReal {
-        /// As it was typed.
+        /// Target as it was typed.
         typed: String,
-        /// What the prefix stands for.
+        /// Kind that the prefix stands for.
         what: &'static str,
     },
     /// The prefix says one thing, the path is another.
     #[error("`{typed}` is {found}, not {wanted}; write `{right}`")]
     WrongKind {
-        /// As it was typed.
+        /// Target as it was typed.
         typed: String,
-        /// What the prefix says, with its article.
+        /// Kind that the prefix says, with its article.
         wanted: &'static str,
-        /// What is there, with its article.
+        /// Kind that is there, with its article.
         found: &'static str,
         /// The spelling that names what is there.
         right: String,
@@ -49,9 +49,9 @@ pub enum HostError {
     /// The path is something nothing can be measured on.
     #[error("`{typed}` is {found}; name a directory, a file or a block device")]
     Unsuitable {
-        /// As it was typed.
+        /// Target as it was typed.
         typed: String,
-        /// What is there, with its article.
+        /// Kind that is there, with its article.
         found: &'static str,
     },
     /// A file would be made among the device nodes.
@@ -86,9 +86,9 @@ pub enum HostError {
     MovedAside {
         /// The name that was asked for.
         path: PathBuf,
-        /// Where it is.
+        /// Path of the file that was put aside.
         aside: PathBuf,
-        /// Why it could not be put back.
+        /// Error that kept it from being put back.
         source: io::Error,
     },
     /// The world refused an act.
@@ -96,7 +96,7 @@ pub enum HostError {
     Refused {
         /// The file or device it happened on.
         path: PathBuf,
-        /// What was tried, as a verb.
+        /// Act that failed, as a verb.
         intent: &'static str,
         /// The error the operating system gave.
         source: io::Error,
@@ -128,7 +128,7 @@ pub enum HostError {
     Signature {
         /// The target, links resolved.
         path: PathBuf,
-        /// What was recognised, with its article.
+        /// Content that was recognised, with its article.
         what: &'static str,
     },
     /// Nothing is recognised on it, which does not mean that nothing is there.
@@ -182,9 +182,9 @@ pub enum HostError {
     NoSpace {
         /// The directory concerned.
         path: PathBuf,
-        /// What is needed.
+        /// Bytes that are needed.
         needed: Bytes,
-        /// What is there.
+        /// Bytes that are free.
         free: Bytes,
     },
     /// The file may not become that long.
@@ -204,9 +204,9 @@ pub enum HostError {
          another file system"
     )]
     TooFull {
-        /// What is needed, the room to leave free included.
+        /// Bytes that are needed, the room to leave free included.
         needed: Bytes,
-        /// What is there.
+        /// Bytes that are free.
         free: Bytes,
     },
     /// The kernel does not know this device.
@@ -220,9 +220,9 @@ pub enum HostError {
     NoScheduler {
         /// The device's name.
         device: String,
-        /// What was asked for.
+        /// Scheduler that was asked for.
         name: String,
-        /// What there is.
+        /// Schedulers that there are.
         choices: String,
     },
     /// Another process has changed the setting and not yet put it back.

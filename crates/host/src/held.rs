@@ -15,7 +15,7 @@ use iostack_model::{Storage, TargetKind, TargetName};
 
 use crate::{HostError, marks, own_name, sys};
 
-/// What a file is, whatever its name.
+/// Identity of a file, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Identity {
     /// A file or directory: its file system and its number there.
@@ -33,7 +33,7 @@ impl Identity {
         }
     }
 
-    /// Of what a name leads to now.
+    /// Identity of what a name leads to now.
     pub(crate) fn of_path(path: &Path) -> Option<Identity> {
         fs::metadata(path).ok().map(|data| Identity::of_metadata(&data))
     }
@@ -50,7 +50,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// What `path` leads to, links followed; `None` when nothing is there. Refuses what is no storage.
+    /// File that `path` leads to, links followed; `None` when nothing is there. Refuses what is no storage.
     pub fn find(path: &Path) -> Result<Option<Held>, HostError> {
         match OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path) {
             Ok(file) => Held::hold(file, path).map(Some),
@@ -59,7 +59,7 @@ impl Held {
         }
     }
 
-    /// As [`Held::find`], of what must be there.
+    /// File as by [`Held::find`], which must be there.
     pub fn open(path: &Path) -> Result<Held, HostError> {
         Held::find(path)?.ok_or_else(|| HostError::refused(path, "find", ErrorKind::NotFound.into()))
     }
@@ -118,7 +118,7 @@ impl Held {
         Ok(held)
     }
 
-    /// What it is, by the name under which it was found.
+    /// Target by the name under which it was found.
     pub fn target(&self) -> &TargetName {
         &self.target
     }
@@ -128,7 +128,7 @@ impl Held {
         &self.target.path
     }
 
-    /// What it is.
+    /// Kind of the target.
     pub fn kind(&self) -> TargetKind {
         self.target.kind
     }
@@ -153,8 +153,8 @@ impl Held {
         self.identity == other.identity
     }
 
-    /// From now on it is a file in which somebody keeps data: it is not overwritten unasked. False where the file system
-    /// keeps no marks.
+    /// Marks it as a file in which somebody keeps data: it is not overwritten unasked from now on. False where the file
+    /// system keeps no marks.
     pub fn keep(&self) -> bool {
         marks::mark_kept(self)
     }
@@ -246,8 +246,8 @@ impl Held {
     }
 }
 
-/// By the device numbers of the file systems of the file, of `/dev` and of `/`. What is mounted below `/dev`, such as
-/// `/dev/shm`, has another; a second mount of `/dev` has the same.
+/// True when the device numbers of the file systems of the file, of `/dev` and of `/` say so. What is mounted below
+/// `/dev`, such as `/dev/shm`, has another; a second mount of `/dev` has the same.
 fn among_devices(path: &Path, own: u64, dev: u64, root: u64) -> bool {
     own == dev && (dev != root || path.starts_with("/dev"))
 }
@@ -286,7 +286,7 @@ fn folder(path: &Path, made: &Path) -> Result<Held, HostError> {
     Ok(held)
 }
 
-/// What can be measured on it, or what it is instead, with its article.
+/// Kind of what can be measured on it, or what it is instead, with its article.
 pub(crate) fn kind_of(data: &Metadata) -> Result<TargetKind, &'static str> {
     let kind = data.file_type();
     if kind.is_dir() {

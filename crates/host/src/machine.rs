@@ -22,7 +22,7 @@ pub fn machine() -> Machine {
     machine
 }
 
-/// What the kernel's files alone tell; the clock, the CPU mask and CPUID are the running machine's.
+/// Machine as the kernel's files alone tell; the clock, the CPU mask and CPUID are the running machine's.
 pub(crate) fn machine_in(root: &Root) -> Machine {
     Machine {
         cpu: cpu(root),

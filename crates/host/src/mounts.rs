@@ -51,9 +51,9 @@ fn parse_line(line: &str) -> Option<Mount> {
 pub struct FuseMount {
     /// Number of the connection to its server, as in `/sys/fs/fuse/connections`.
     pub number: u32,
-    /// What it says that it is of.
+    /// Source that the mount says it is of.
     pub source: String,
-    /// Where it is.
+    /// Directory of the mount.
     pub point: PathBuf,
 }
 

@@ -148,7 +148,7 @@ fn permit_file(file: &Held, destroy_data: bool) -> Result<(), HostError> {
     }
 }
 
-/// What the held file or device says it holds.
+/// Content that the held file or device says it holds.
 fn content(target: &Held) -> Result<Option<FoundSignature>, HostError> {
     let refused = |error| HostError::refused(target.path(), "look for a file system on", error);
     let file = target.reopen(OpenOptions::new().read(true)).map_err(refused)?;

@@ -79,7 +79,7 @@ fn new_file(path: &Path) -> Option<TargetName> {
     Some(TargetName { kind: TargetKind::File, path: directory.join(name) })
 }
 
-/// How many bytes a target has: a file's length, a device's capacity, the free space around a directory.
+/// Size of a target in bytes: a file's length, a device's capacity, the free space around a directory.
 pub fn target_size(target: &Held) -> Result<Bytes, HostError> {
     let refused = |source| HostError::refused(target.path(), "find out the size of", source);
     let handle = target.handle();

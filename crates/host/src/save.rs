@@ -20,13 +20,13 @@ use crate::Held;
 pub struct Output<'a> {
     /// The option that asks for it, as it was typed.
     pub option: &'a str,
-    /// Where it goes.
+    /// Path of the output.
     pub path: &'a Path,
-    /// What is done with a file that has the name already.
+    /// Rule for a file that has the name already.
     pub taken: Taken,
 }
 
-/// What is done with a file that has the name of an output.
+/// Rule for a file that has the name of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// It is kept, and the output refused.
@@ -70,7 +70,7 @@ pub fn replace(path: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Re
     std::fs::rename(&partial, path).with_context(lost)
 }
 
-/// What has this name and may go, claimed; `None` where nothing has it, or a link, which goes alone.
+/// File of this name that may go, claimed; `None` where nothing has it, or a link, which goes alone.
 fn replaceable(path: &Path) -> anyhow::Result<Option<Held>> {
     let Ok(about) = path.symlink_metadata() else { return Ok(None) };
     if !about.is_file() && !about.is_symlink() {
@@ -135,14 +135,14 @@ pub fn refuse<'a>(outputs: impl IntoIterator<Item = Output<'a>>) -> anyhow::Resu
     Ok(())
 }
 
-/// What a path is, whatever it is called.
+/// Identity of a path, whatever it is called.
 #[derive(PartialEq, Eq)]
 enum SavePlace {
-    /// What exists: device and inode.
+    /// The file exists: device and inode.
     There(u64, u64),
-    /// What can be made: device and inode of the directory, and the name in it.
+    /// The file can be made: device and inode of the directory, and the name in it.
     Free(u64, u64, OsString),
-    /// What cannot be looked up, and is refused for that.
+    /// The path cannot be looked up, and is refused for that.
     Unknown(PathBuf),
     /// Standard output, which holds one answer.
     Stdout,

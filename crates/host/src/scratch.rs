@@ -60,7 +60,7 @@ impl Scratch {
         }
     }
 
-    /// Where it is.
+    /// Path of the scratch file.
     pub fn path(&self) -> &Path {
         self.held.path()
     }

@@ -22,7 +22,7 @@ use crate::{HostError, own_name, sys};
 
 const ENTRY_PREFIX: &str = "scheduler-";
 
-/// Where changed settings are written down.
+/// Journal in which changed settings are written down.
 #[derive(Clone, Debug)]
 pub struct Journal {
     directory: PathBuf,
@@ -95,7 +95,7 @@ pub struct SettingGuard {
 }
 
 impl SettingGuard {
-    /// What the setting was, and will be again.
+    /// Value that the setting had, and will have again.
     pub fn before(&self) -> &str {
         &self.before
     }
@@ -206,7 +206,7 @@ pub fn restore_leftovers() -> Vec<String> {
     journals.flat_map(|journal| restore_all(&journal)).collect()
 }
 
-/// As [`restore_leftovers`], of one journal.
+/// Restores as [`restore_leftovers`] does, by one journal.
 pub fn restore_all(journal: &Journal) -> Vec<String> {
     let _lock = journal.lock();
     let names = crate::roots::names(&journal.directory);

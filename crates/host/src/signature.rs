@@ -56,7 +56,7 @@ const MARKS: &[SignatureMark] = &[
     mark(0x618, b"LVM2 001", "an LVM physical volume"),
 ];
 
-/// What was recognised.
+/// Content that was recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FoundSignature {
     /// A file system, or a member of something larger; with its article.
@@ -68,7 +68,7 @@ pub(crate) enum FoundSignature {
 /// ZFS writes its uberblocks from 128 KiB to 256 KiB of each label, one a KiB at most.
 const HEAD: u64 = 256 << 10;
 
-/// What the first and last bytes of `device`, `size` bytes long, say; `None` when they say nothing we know.
+/// Content by the first and last bytes of `device`, `size` bytes long; `None` when they say nothing we know.
 pub(crate) fn recognise(device: &File, size: u64) -> io::Result<Option<FoundSignature>> {
     let head = read(device, 0, HEAD.min(size))?;
     let content = MARKS.iter().find(|mark| has(&head, mark.offset, mark.bytes)).map(|mark| mark.name);

@@ -7,7 +7,7 @@ use crate::testing::Tree;
 
 const SIZE: u64 = 1 << 20;
 
-/// What an image with these bytes at these places is taken for.
+/// Words for what an image with these bytes at these places is taken for.
 fn seen(parts: &[(u64, &[u8])], size: u64) -> Option<FoundSignature> {
     let tree = Tree::new(&[("image", "")]);
     let image = OpenOptions::new().read(true).write(true).open(tree.at("image")).expect("just made");

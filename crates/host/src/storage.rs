@@ -51,7 +51,7 @@ fn parent(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(parent).ok()
 }
 
-/// As [`storage`], from the kernel's files alone: without the space, which only a system call tells.
+/// Storage as by [`storage`], from the kernel's files alone: without the space, which only a system call tells.
 pub(crate) fn storage_in(root: &Root, path: &Path, mount_id: Option<u64>) -> Storage {
     let mounts = mounts(root);
     let Some(mount) = holding(&mounts, path, mount_id) else { return Storage::default() };

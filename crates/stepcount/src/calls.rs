@@ -9,14 +9,14 @@ use std::path::PathBuf;
 
 const NAMES: &str = include_str!("syscalls-x86-64.txt");
 
-/// How a system call carries I/O.
+/// Way in which a system call carries I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carries {
     /// One I/O when it succeeds on a file or block device: the read and write family.
     One,
-    /// As many as it returns: `io_submit`.
+    /// It carries as many as it returns: `io_submit`.
     Submitted,
-    /// As many as it returns, unless a kernel thread submits: `io_uring_enter`.
+    /// It carries as many as it returns, unless a kernel thread submits: `io_uring_enter`.
     Entered,
     /// It returns completions: `io_getevents`.
     Reaped,
@@ -29,7 +29,7 @@ pub(crate) enum Carries {
 /// `io_uring_enter` flag: the descriptor is an index of registered rings (`include/uapi/linux/io_uring.h`).
 pub(crate) const ENTER_REGISTERED_RING: u64 = 1 << 4;
 
-/// How call `number` carries I/O.
+/// Way in which call `number` carries I/O.
 pub(crate) fn carries(number: u64) -> Carries {
     match number {
         // read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2

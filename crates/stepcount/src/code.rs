@@ -12,7 +12,7 @@ const RDTSC: &[u8] = &[0x0f, 0x31];
 const RDTSCP: &[u8] = &[0x0f, 0x01, 0xf9];
 const LONGEST: usize = 3;
 
-/// What an instruction is to us.
+/// Kind of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Instruction {
     /// A system call.
@@ -55,7 +55,7 @@ impl Code {
         self.map.clear();
     }
 
-    /// What the instruction at `address` is.
+    /// Kind of the instruction at `address`.
     pub(crate) fn instruction(&mut self, address: u64) -> Instruction {
         match self.look(address) {
             // The vdso combines the counter with the kernel's own reading, which nobody holds back.

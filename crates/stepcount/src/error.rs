@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a program's cost cannot be counted, and what to do about it.
+/// Reason why a program's cost cannot be counted, and remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
     /// The stepping engine knows only one instruction set.
@@ -34,7 +34,7 @@ pub enum StepError {
     EndedEarly {
         /// The command as it was typed.
         command: String,
-        /// How it ended.
+        /// Exit status in words.
         status: String,
         /// The end of what it printed, with a heading; empty when it printed nothing.
         output: String,
@@ -49,9 +49,9 @@ pub enum StepError {
         pid: i32,
         /// The number of the thread.
         tid: i32,
-        /// Why, and what to do.
+        /// Reason and remedy.
         reason: String,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
     /// The program did nothing that can be counted as an I/O.
@@ -67,7 +67,7 @@ pub enum StepError {
         subject: String,
         /// The number of instructions watched.
         instructions: u64,
-        /// What it called instead, commonest first.
+        /// Calls that it made instead, commonest first.
         calls: String,
         /// The end of what it printed, with a heading; empty when it printed nothing.
         output: String,
@@ -80,7 +80,7 @@ pub enum StepError {
     LaysOut {
         /// The command or process.
         subject: String,
-        /// What it called.
+        /// Calls that it made.
         calls: String,
     },
     /// The thread never ran.
@@ -94,7 +94,7 @@ pub enum StepError {
     /// A file of the kernel or of the user failed.
     #[error("cannot {act} `{path}`")]
     File {
-        /// What was tried.
+        /// Act that failed, in words.
         act: &'static str,
         /// The file it was tried on.
         path: PathBuf,
@@ -106,7 +106,7 @@ pub enum StepError {
     Trace {
         /// The number of the thread.
         tid: i32,
-        /// What was tried.
+        /// Act that failed, in words.
         act: &'static str,
         /// The error the operating system gave.
         source: io::Error,

@@ -15,7 +15,7 @@ use super::rings;
 use super::summary::Counted;
 use super::threads::{self, counters, file, sum};
 
-/// Which counter of the kernel told the I/Os of the window in which the thread ran freely.
+/// Counter of the kernel that told the I/Os of the window in which the thread ran freely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CountedBy {

@@ -76,7 +76,7 @@ pub enum Subject {
     Process(u32),
 }
 
-/// What to count, and how long.
+/// Program to count, and how long.
 pub struct Question<'a> {
     /// The program whose cost is counted.
     pub subject: Subject,

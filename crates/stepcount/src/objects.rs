@@ -34,7 +34,7 @@ impl Mapping {
         self.path == "[vdso]"
     }
 
-    /// What to call it: the file's name, `[vdso]`, or what it is.
+    /// Name for reports: the file's, `[vdso]`, or what it is.
     fn name(&self) -> String {
         if self.path.is_empty() {
             return "generated code".to_owned();
@@ -66,7 +66,7 @@ fn mapping(line: &str) -> Option<Mapping> {
     })
 }
 
-/// Where an address is.
+/// Place of an address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct CodePlace {
     pub(crate) object: String,
@@ -84,12 +84,12 @@ pub(crate) struct Finder {
 }
 
 impl Finder {
-    /// For a process as it is mapped now.
+    /// Objects of a process as it is mapped now.
     pub(crate) fn new(pid: i32) -> Self {
         Finder { pid, map: mappings(pid), tables: HashMap::new() }
     }
 
-    /// Whose code is at `address`.
+    /// Place of the code at `address`.
     pub(crate) fn place(&mut self, address: u64) -> CodePlace {
         let Some(mapping) = self.map.iter().find(|mapping| mapping.contains(address)) else {
             return CodePlace { object: "unknown".to_owned(), symbol: None, address };

@@ -47,7 +47,7 @@ impl Pace {
         self.in_calls += now.saturating_sub(self.last).min(most);
     }
 
-    /// What the thread's counter shows after so many instructions.
+    /// Value of the thread's counter after so many instructions.
     pub(crate) fn shows(&self, instructions: u64) -> u64 {
         self.start + self.in_calls + instructions
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use super::error::StepError;
 use super::{sys, threads};
 
-/// How long the command may take to end by itself after SIGTERM, which lets it remove its files.
+/// Time that the command has to end by itself after SIGTERM, which lets it remove its files.
 const GRACE: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(20);
 /// Lines of the command's output shown when it fails.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Why stepping stopped.
+/// Reason why stepping stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// Enough instructions were counted.
@@ -31,7 +31,7 @@ pub(crate) struct Call {
     pub(crate) file: Option<usize>,
 }
 
-/// What a thread did while it was stepped.
+/// Deeds of a thread while it was stepped.
 #[derive(Debug, Default)]
 pub(crate) struct Trace {
     /// Instructions, from attaching on.
@@ -55,6 +55,6 @@ pub(crate) struct Trace {
     pub(crate) bytes: u64,
     /// Wall time of stepping.
     pub(crate) elapsed: Duration,
-    /// Why it stopped.
+    /// Reason why it stopped.
     pub(crate) ended: Option<Ended>,
 }

@@ -30,7 +30,7 @@ pub(crate) struct Counted {
     pub(crate) completions: u64,
     /// Instructions per I/O of each part.
     pub(crate) parts: Vec<f64>,
-    /// By number: calls and I/Os.
+    /// Calls and I/Os by the number of the call.
     pub(crate) calls: BTreeMap<u64, (u64, u64)>,
     /// I/Os by file.
     pub(crate) files: BTreeMap<PathBuf, u64>,

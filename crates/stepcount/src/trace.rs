@@ -37,7 +37,7 @@ const IOS_TO_SETTLE: u64 = 64;
 /// A window that is uneven, or holds too few of its beats, is stretched up to so many times.
 const STRETCH: u64 = 5;
 
-/// How far to step.
+/// Limits of stepping.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Fewest instructions to let pass before counting.
@@ -145,7 +145,7 @@ impl Drop for Tracee<'_> {
     }
 }
 
-/// Why attaching was refused, and what to do.
+/// Refusal of attaching, with its reason and remedy.
 fn refused(pid: i32, tid: i32, source: io::Error) -> StepError {
     let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).unwrap_or_default();
     let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:")).map_or("", str::trim);

@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::io;
 
-/// Where the kernel shows its types.
+/// File in which the kernel shows its types.
 const PLACE: &str = "/sys/kernel/btf/vmlinux";
 
-/// Why there are no types.
+/// Reason why there are no types.
 #[derive(Debug, thiserror::Error)]
 pub enum TypesError {
     /// Not there, or not for us.
@@ -49,12 +49,13 @@ impl KernelTypes {
         Ok(KernelTypes { tracepoints: tracepoints.collect() })
     }
 
-    /// How many arguments a program attached to this tracepoint is handed; `None` when there is no such tracepoint.
+    /// Number of arguments that a program attached to this tracepoint is handed; `None` when there is no such
+    /// tracepoint.
     pub fn tracepoint_arguments(&self, name: &str) -> Option<usize> {
         self.tracepoints.get(name).map(|(arguments, _)| arguments.len())
     }
 
-    /// Whether an argument, counted from 0, is a pointer; `None` without such a tracepoint or argument.
+    /// True when an argument, counted from 0, is a pointer; `None` without such a tracepoint or argument.
     pub fn tracepoint_argument_is_pointer(&self, name: &str, argument: usize) -> Option<bool> {
         self.tracepoints.get(name)?.0.get(argument).copied()
     }

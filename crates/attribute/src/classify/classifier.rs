@@ -18,7 +18,7 @@ const SEEN: usize = 1 << 13;
 /// An unknown leaf may take the layer of a caller this many frames up.
 const INFER_FRAMES: usize = 2;
 
-/// What is known of a function.
+/// Knowledge of one function.
 #[derive(Clone, Copy, Debug)]
 struct Judged {
     owner: Option<Owner>,
@@ -28,7 +28,7 @@ struct Judged {
     route: Option<Route>,
 }
 
-/// What gave a function its layer.
+/// Source of a function's layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Route {
     /// A rule on its name.
@@ -43,12 +43,12 @@ pub enum Route {
     Address,
 }
 
-/// What a stack is.
+/// Layer and kind of a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Classified {
     /// The layer whose work it is.
     pub layer: LayerId,
-    /// What sort of work.
+    /// Sort of work.
     pub kind: KindId,
     /// The leaf is unknown, and the layer is a caller's.
     pub inferred: bool,
@@ -63,13 +63,13 @@ pub struct Classified {
 pub struct Tally {
     /// Samples in the kernel.
     pub kernel: u64,
-    /// Of them, those that nothing knows.
+    /// Samples that nothing knows.
     pub unclassified: u64,
-    /// Of them, those that took a caller's layer because the leaf is unknown.
+    /// Samples that took a caller's layer because the leaf is unknown.
     pub inferred: u64,
-    /// Of them, those on which a name rule and a path rule both spoke.
+    /// Samples on which a name rule and a path rule both spoke.
     pub both: u64,
-    /// Of these, those on which they disagreed.
+    /// Samples on which the two disagreed.
     pub disagreed: u64,
 }
 
@@ -89,7 +89,7 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// For the kernel of these symbols.
+    /// A classifier for the kernel of these symbols.
     pub fn new(rules: &Rules, symbols: &Symbols, table: &FunctionTable) -> Classifier {
         let files: Vec<Option<FileId>> =
             symbols.all().map(|id| table.file(plain_name(symbols.symbol(id).name))).collect();
@@ -107,8 +107,8 @@ impl Classifier {
         }
     }
 
-    /// For exact counts: what nothing else knows is placed by its address, unless the functions of this kernel are not in
-    /// the order of their files.
+    /// A classifier for exact counts: a function that nothing else knows is placed by its address, unless the functions
+    /// of this kernel are not in the order of their files.
     pub fn exact(rules: &Rules, symbols: &Symbols, table: &FunctionTable) -> Classifier {
         let mut classifier = Classifier::new(rules, symbols, table);
         if classifier.neighbours.used {
@@ -117,7 +117,7 @@ impl Classifier {
         classifier
     }
 
-    /// What gives a function its layer; `None` when nothing does.
+    /// Source of a function's layer; `None` when it has none.
     pub fn route(&mut self, id: SymbolId) -> Option<Route> {
         self.judge(id).route
     }
@@ -212,12 +212,12 @@ impl Classifier {
         self.tally
     }
 
-    /// How good the classification was so far.
+    /// Quality of the classification so far.
     pub fn quality(&self) -> Quality {
         self.tally.quality(self)
     }
 
-    /// Where names came from, in words.
+    /// Sources of the names, in words.
     pub(crate) fn symbols_said(&self) -> String {
         let known = self.files.iter().flatten().count();
         let all = self.symbols.count();
@@ -299,7 +299,7 @@ impl Classifier {
 }
 
 impl Tally {
-    /// As shares, with what the classifier says of its sources.
+    /// Shares of the counts, with what the classifier says of its sources.
     pub fn quality(&self, classifier: &Classifier) -> Quality {
         let share = |count: u64| if self.kernel == 0 { 0.0 } else { count as f64 / self.kernel as f64 };
         Quality {

@@ -81,13 +81,13 @@ impl Neighbours {
         Neighbours { owners, right, used }
     }
 
-    /// Whose work an unknown function does.
+    /// Owner of the work of an unknown function.
     pub(crate) fn owner(&self, id: SymbolId) -> Option<Owner> {
         self.owners[id.0 as usize]
     }
 }
 
-/// What two sides agree on.
+/// Owner on which two sides agree.
 fn agreed(before: Anchor, after: Anchor) -> Option<Owner> {
     (before.owner == after.owner).then_some(before.owner)
 }

@@ -21,7 +21,7 @@ const STACKS: usize = 2000;
 /// Samples by group, layer, kind, function and stack.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// By group and layer.
+    /// Samples by group and layer.
     layers: HashMap<(usize, LayerId), u64>,
     kinds: HashMap<(LayerId, KindId), u64>,
     functions: HashMap<SymbolId, HashMap<(LayerId, KindId), u64>>,
@@ -60,8 +60,8 @@ impl Profile {
         self.layers.values().sum()
     }
 
-    /// By layer, largest first. `times` is the exact time of each group, by its number; the rows' times add up to all of
-    /// it. Time of a group that has no samples is `unclassified`.
+    /// Rows by layer, largest first. `times` is the exact time of each group, by its number; the rows' times add up to
+    /// all of it. Time of a group that has no samples is `unclassified`.
     pub fn rows(&self, classifier: &Classifier, times: &[Nanos]) -> Vec<LayerRow> {
         let rules = classifier.rules();
         let mut shares: HashMap<LayerId, (u64, u64)> = HashMap::new();
@@ -102,7 +102,7 @@ impl Profile {
         kinds
     }
 
-    /// By function on top, largest first.
+    /// Rows by the function on top, largest first.
     pub fn functions(&self, classifier: &Classifier) -> Vec<FunctionRow> {
         let rules = classifier.rules();
         let mut rows: Vec<FunctionRow> = self
@@ -123,7 +123,7 @@ impl Profile {
         rows
     }
 
-    /// By stack, largest first, at most 2000; what is beyond is summed in the outermost frame.
+    /// Rows by stack, largest first, at most 2000; the rest is summed in the outermost frame.
     pub fn stacks(&self, classifier: &mut Classifier) -> Vec<StackRow> {
         let mut stacks: Vec<(&[SymbolId], u64)> =
             self.stacks.iter().map(|(stack, &count)| (stack.as_slice(), count)).collect();

@@ -17,7 +17,7 @@ const NO_FALLBACK: &str =
     ": layer = \"@caller\" needs a `fallback`, the layer for a stack without another frame";
 const IDLE_FALLBACK: &str = ": `fallback` belongs to layer = \"@caller\" only; remove it";
 
-/// What a rule writes instead of a layer for a transparent frame.
+/// Word of a rule for a transparent frame, in place of a layer.
 const CALLER: &str = "@caller";
 
 /// Layer of a sample outside the kernel; every rule file has it.
@@ -44,13 +44,13 @@ pub struct LayerId(pub(crate) u8);
 pub struct KindId(pub(crate) u8);
 
 impl KindId {
-    /// Of a function without a kind of its own.
+    /// Kind of a function without one of its own.
     pub const CODE: KindId = KindId(0);
-    /// Of a sample whose leaf nothing knows.
+    /// Kind of a sample whose leaf nothing knows.
     pub const INFERRED: KindId = KindId(1);
 }
 
-/// Why a rule file cannot be used.
+/// Reason why a rule file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
     /// Not TOML, or a key that does not exist.
@@ -64,7 +64,7 @@ pub enum RulesError {
     Pattern {
         /// The rule, as it is written.
         rule: String,
-        /// What the regex says.
+        /// The regex library's own words.
         source: Box<regex::Error>,
     },
     /// A rule or a layer that cannot be; says which, and what to do.
@@ -103,7 +103,7 @@ struct NameLine {
     fallback: Option<String>,
 }
 
-/// What a rule says about a function.
+/// Answer of a rule about a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// It does this layer's work.
@@ -213,18 +213,18 @@ impl Rules {
         LayerId((self.0.layers.len() - 1) as u8)
     }
 
-    /// What the name rules say of a function; `name` is as [`plain_name`] makes it.
+    /// Answer of the name rules; `name` is as [`plain_name`] makes it.
     pub(crate) fn by_name(&self, name: &str) -> Option<(Owner, Option<KindId>)> {
         let rule = self.0.names.iter().find(|rule| rule.pattern.is_match(name))?;
         Some((rule.owner, rule.kind))
     }
 
-    /// What the module rules say.
+    /// Answer of the module rules.
     pub(crate) fn by_module(&self, module: &str) -> Option<Owner> {
         self.0.modules.get(module).copied()
     }
 
-    /// What the path rules say: the longest prefix that is in the file.
+    /// Answer of the path rules: that of the longest prefix.
     pub(crate) fn by_path(&self, path: &str) -> Option<Owner> {
         (1..=path.len()).rev().find_map(|length| self.0.paths.get(path.get(..length)?).copied())
     }

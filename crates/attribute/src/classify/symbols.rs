@@ -9,13 +9,13 @@
 use std::io;
 use std::sync::Arc;
 
-/// Where the kernel lists its symbols.
+/// File in which the kernel lists its symbols.
 const KALLSYMS: &str = "/proc/kallsyms";
 
 /// Labels of the linker script, which share their address with the first function behind them.
 const LABELS: &[&str] = &["_text", "_stext", "_etext", "_sinittext", "_einittext"];
 
-/// Why there are no symbols.
+/// Reason why there are no symbols.
 #[derive(Debug, thiserror::Error)]
 pub enum SymbolsError {
     /// The list cannot be read.
@@ -51,7 +51,7 @@ pub struct SymbolId(pub(crate) u32);
 /// A function of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol<'a> {
-    /// As the kernel spells it.
+    /// Name as the kernel spells it.
     pub name: &'a str,
     /// The module it came with.
     pub module: Option<&'a str>,
@@ -60,9 +60,9 @@ pub struct Symbol<'a> {
 #[derive(Debug, Default)]
 struct Inner {
     addresses: Vec<u64>,
-    /// Where each name ends in `text`; it begins where the one before ends.
+    /// End of each name in `text`; the next begins there.
     ends: Vec<u32>,
-    /// For each symbol its module's place in `module_names`; 0 is the kernel itself.
+    /// Place of each symbol's module in `module_names`; 0 is the kernel itself.
     modules: Vec<u16>,
     module_names: Vec<String>,
     text: String,
@@ -88,7 +88,7 @@ impl Symbols {
         Symbols::parse(&String::from_utf8_lossy(&text))
     }
 
-    /// From the text of `/proc/kallsyms`.
+    /// Symbols in the text of `/proc/kallsyms`.
     pub fn parse(text: &str) -> Result<Symbols, SymbolsError> {
         let mut lines = Vec::with_capacity(text.len() / 64);
         let mut addresses_seen = false;
@@ -116,7 +116,7 @@ impl Symbols {
         self.find(address).map(|id| self.symbol(id))
     }
 
-    /// How many functions there are.
+    /// Number of functions.
     pub fn count(&self) -> usize {
         self.0.addresses.len()
     }
@@ -144,7 +144,7 @@ impl Symbols {
         (index < self.count()).then_some(SymbolId(index as u32))
     }
 
-    /// Where the function at a place begins.
+    /// Address of the function at a place.
     pub fn address(&self, id: SymbolId) -> u64 {
         self.0.addresses[id.0 as usize]
     }

@@ -35,7 +35,7 @@ impl FunctionTable {
         FunctionTable::default()
     }
 
-    /// From lines of a path and its functions.
+    /// A table of lines, each with a path and its functions.
     pub fn parse(text: &'static str) -> FunctionTable {
         let mut table = FunctionTable::default();
         table.functions.reserve(text.len() / 20);
@@ -49,7 +49,7 @@ impl FunctionTable {
         table
     }
 
-    /// How many functions it knows.
+    /// Number of functions in the table.
     pub fn count(&self) -> usize {
         self.functions.len()
     }

@@ -1,18 +1,18 @@
 //! What decides about a rung, as found.
 
-/// What a container is called that is nothing but a namespace of users.
+/// Name of a container that is nothing but a namespace of users.
 pub(crate) const USER_NAMESPACE: &str = "a user namespace";
 
-/// What came of trying something.
+/// Outcome of trying something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attempt {
     /// It worked; what was seen.
     Works(String),
     /// The kernel refused the act with this error number.
     Refused {
-        /// What was tried: `open an event`.
+        /// Act that was tried: `open an event`.
         act: String,
-        /// As in errno.h.
+        /// Error number, as in errno.h.
         number: i32,
     },
     /// It was not refused and gave nothing, or could not be tried; why.
@@ -62,13 +62,13 @@ pub struct Facts {
     pub root: bool,
     /// The capabilities that the process has now.
     pub effective: Capabilities,
-    /// That a program started from here can ever hold.
+    /// Capabilities that a program started from here can ever hold.
     pub bounding: Capabilities,
     /// `no_new_privs`: `sudo` and `setcap` have no effect below this process.
     pub no_new_privileges: bool,
     /// A seccomp filter watches the system calls.
     pub seccomp: bool,
-    /// What kind of container this is, as far as it tells: `docker`, `a user namespace`.
+    /// Kind of container, as far as it tells: `docker`, `a user namespace`.
     pub container: Option<String>,
     /// A hypervisor is below; without a counting unit, that is why.
     pub hypervisor: bool,

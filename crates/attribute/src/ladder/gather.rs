@@ -76,7 +76,7 @@ fn chosen(text: &str) -> Option<String> {
     Some(rest[..rest.find(']')?].to_owned())
 }
 
-/// With `kptr_restrict` the file is there, and every address is 0.
+/// True unless every address is 0, as with `kptr_restrict`.
 fn shows_addresses(symbols: &str) -> bool {
     symbols.lines().take(1000).any(|line| {
         line.split_whitespace().next().is_some_and(|address| address.bytes().any(|digit| digit != b'0'))

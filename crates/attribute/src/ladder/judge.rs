@@ -7,9 +7,9 @@ use super::{Attempt, Capabilities, Facts};
 
 /// The rights that our program needs, given to the program's file.
 const SET_CAPABILITIES: &str = "sudo setcap cap_perfmon,cap_bpf,cap_syslog+ep $(command -v iostack)";
-/// On kernels that do not have these capabilities yet.
+/// Remedy on kernels that do not have these capabilities yet.
 const RUN_AS_ROOT: &str = "sudo iostack ..";
-/// Where a container's rights end, only its start can give more.
+/// Remedy in a container, whose rights only its start can extend.
 const START_CONTAINER: &str = "start the container with --cap-add PERFMON --cap-add BPF --cap-add SYSLOG \
                                --security-opt seccomp=unconfined";
 const ALLOW_OWN: &str = "sudo sysctl kernel.perf_event_paranoid=1";
@@ -75,7 +75,7 @@ fn is_forbidden(number: i32) -> bool {
     matches!(number, libc::EPERM | libc::EACCES)
 }
 
-/// Why the kernel does not open a perf event, and what would make it.
+/// Reason why the kernel does not open a perf event, and remedy.
 fn perf_refusal(facts: &Facts, act: &str, number: i32) -> (String, Option<String>) {
     if facts.paranoid.is_none() || number == libc::ENOSYS {
         return ("the kernel has no perf events (CONFIG_PERF_EVENTS)".to_owned(), None);
@@ -115,7 +115,7 @@ fn despite_rights(facts: &Facts, act: &str, right: &str) -> (String, Option<Stri
     (format!("may not {act} although {right} is held: a security module forbids it"), None)
 }
 
-/// How this process could come to a right. `before_5_8` where the right has no capability of its own yet.
+/// Remedy for a missing right. `before_5_8` where the right has no capability of its own yet.
 fn rights_remedy(facts: &Facts, capability: u32, before_5_8: &str) -> String {
     if let Some(remedy) = may_not_set(facts) {
         return remedy.to_owned();
@@ -130,7 +130,7 @@ fn rights_remedy(facts: &Facts, capability: u32, before_5_8: &str) -> String {
     SET_CAPABILITIES.to_owned()
 }
 
-/// Where nothing that this process starts can win rights.
+/// Reason why nothing that this process starts can win rights.
 fn may_not_set(facts: &Facts) -> Option<&'static str> {
     if confines(facts) {
         return Some(START_CONTAINER);
@@ -252,7 +252,7 @@ fn words(number: i32) -> String {
     std::io::Error::from_raw_os_error(number).to_string()
 }
 
-/// What else a reader may ask.
+/// Further facts for the reader.
 fn told(facts: &Facts) -> Vec<(String, String)> {
     let number = |value: Option<i32>| value.map_or_else(|| "not there".to_owned(), |value| value.to_string());
     let names = [

@@ -38,7 +38,7 @@ pub(crate) struct Account {
     pub(crate) families: HashMap<u32, usize>,
 }
 
-/// What to know of the samples for the account.
+/// Facts that the account needs of the samples.
 pub(crate) struct Facts<'a> {
     pub(crate) subject: Subject,
     pub(crate) scope: Scope,
@@ -54,7 +54,7 @@ pub(crate) struct WorkerSamples {
     /// It is the subject's own.
     pub(crate) own: bool,
     pub(crate) all: u64,
-    /// With an I/O layer in the stack.
+    /// Samples with an I/O layer in the stack.
     pub(crate) serving: u64,
 }
 
@@ -155,7 +155,7 @@ struct Workers {
     beside: Beside,
 }
 
-/// What threads of one name used.
+/// Use by threads of one name.
 #[derive(Default)]
 struct Family {
     time: Nanos,
@@ -202,7 +202,7 @@ fn sum(times: &[(String, Nanos)]) -> Nanos {
     times.iter().fold(Nanos(0), |sum, (_, time)| sum + *time)
 }
 
-/// Without BPF: threads by perf's clocks where they are counted, the rest by the number of samples.
+/// Account without BPF: threads by perf's clocks where they are counted, the rest by the number of samples.
 fn sampled(facts: &Facts<'_>, counts: &SampleCounts, name: impl Fn(u32) -> String) -> Account {
     let period = 1e9 / f64::from(facts.rate_hz);
     let time_of = |samples: u64| Nanos((samples as f64 * period) as u64);

@@ -20,7 +20,7 @@ const SAMPLES_MIN: u64 = 100;
 /// Layer of the device's hard interrupts, which timers cannot sample.
 const INTERRUPT: &str = "interrupt";
 
-/// What was measured.
+/// Everything that was measured.
 pub(crate) struct Seen {
     pub(crate) readings: Readings,
     pub(crate) store: Store,
@@ -156,7 +156,7 @@ fn notes(conditions: &Conditions, seen: &Seen, account: &Account, counts: &Sampl
     notes
 }
 
-/// Whether the subject was watched at all, and enough.
+/// Notes on whether the subject was watched at all, and enough.
 fn about_subject(conditions: &Conditions, seen: &Seen, counts: &SampleCounts) -> [Option<String>; 7] {
     let began = seen.elapsed > Nanos(0);
     let load = conditions.subject == Subject::Load;
@@ -183,7 +183,7 @@ fn about_subject(conditions: &Conditions, seen: &Seen, counts: &SampleCounts) ->
     ]
 }
 
-/// What the kernel did not tell.
+/// Note on what the kernel did not tell.
 fn unsure(exact: &Snapshot) -> String {
     format!(
         "Switches were missed: up to {} of the total may be another's, or be missing from it.",
@@ -191,7 +191,7 @@ fn unsure(exact: &Snapshot) -> String {
     )
 }
 
-/// What makes a figure doubtful, or needs to be known to read it.
+/// Notes that make a figure doubtful, or are needed to read it.
 fn about_figures(conditions: &Conditions, seen: &Seen, account: &Account) -> [Option<String>; 8] {
     let Seen { readings, store, .. } = seen;
     let exact = readings.exact.as_ref();

@@ -17,7 +17,7 @@ pub(crate) fn of_devices(names: &[&str]) -> Vec<u32> {
     numbers.into_iter().collect()
 }
 
-/// What tells a device's interrupts from others.
+/// Traits that tell a device's interrupts from others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Traits {
     /// Names of the device and of those it hangs on: `nvme0`, `virtio1`, `0000:00:1f.2`.

@@ -54,7 +54,7 @@ pub enum Subject {
     Machine,
 }
 
-/// Why layers cannot be measured.
+/// Reason why layers cannot be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum LayerError {
     /// The ladder does not reach so far.
@@ -85,7 +85,7 @@ pub enum LayerError {
     /// A system call failed.
     #[error("cannot {act}")]
     Failed {
-        /// What was tried, in words.
+        /// Act that failed, in words.
         act: &'static str,
         /// The error the operating system gave.
         source: io::Error,
@@ -109,7 +109,7 @@ pub struct LayerTrace {
     conditions: Conditions,
 }
 
-/// What is known before the measuring begins.
+/// Conditions known before the measuring begins.
 struct Conditions {
     subject: Subject,
     name: String,
@@ -124,7 +124,7 @@ struct Conditions {
     notes: Vec<String>,
 }
 
-/// What the observer of a load needs to reach.
+/// State that the observer of a load reaches.
 struct Watch {
     sampler: Sampler,
     account: Mutex<Account>,
@@ -157,7 +157,7 @@ impl Account {
         }
     }
 
-    /// What was used up to now, in windows only.
+    /// Use up to now, in windows only.
     fn so_far(&self) -> Readings {
         let mut sum = self.sum.clone();
         if let Some(opened) = &self.opened {
@@ -244,12 +244,12 @@ impl LayerTrace {
         Ok(LayerTrace { watch, conditions })
     }
 
-    /// For [`Subject::Load`]: to be handed to the load.
+    /// Observer to hand to the load, for [`Subject::Load`].
     pub fn observer(&self) -> &dyn Observer {
         &self.watch
     }
 
-    /// What was seen up to now; a few times a second at most.
+    /// Layers seen up to now; to be asked a few times a second at most.
     pub fn so_far(&mut self) -> Layers {
         self.layers(None, "")
     }
@@ -330,7 +330,7 @@ fn name_of(subject: Subject) -> Result<String, LayerError> {
     }
 }
 
-/// What the ladder lets us watch.
+/// Scope that the ladder lets us watch.
 fn scope(subject: Subject, ladder: &Ladder) -> Result<Scope, LayerError> {
     if ladder.has(Rung::AllSamples) {
         return Ok(Scope::Machine);

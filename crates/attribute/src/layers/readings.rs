@@ -19,7 +19,7 @@ pub(crate) struct Readings {
     pub(crate) task_clock: Nanos,
     pub(crate) cycles: u64,
     pub(crate) instructions: u64,
-    /// Of all CPUs, as in `/proc/stat`.
+    /// Ticks of all CPUs, as in `/proc/stat`.
     pub(crate) ticks: [u64; 8],
     /// Idle CPUs that polled.
     pub(crate) polling: Nanos,

@@ -7,17 +7,17 @@ use iostack_model::Nanos;
 /// One record of a ring.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
-    /// What a CPU did.
+    /// Sample of a CPU.
     Sample(Sample),
     /// So many records found no place.
     Lost(u64),
     /// The kernel slowed the samples down for a while.
     Throttled,
-    /// Of no interest, or cut.
+    /// Record of no interest, or cut.
     Other,
 }
 
-/// What a CPU did at a moment.
+/// Sample of a CPU at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
     pub(crate) process: u32,

@@ -23,7 +23,7 @@ use super::{LayerError, Subject};
 use crate::sys::perf::{Event, Ring, Source, Watched};
 use crate::sys::system;
 
-/// How long the reader sleeps between two looks. At the highest rates a ring of [`PAGES`] holds ten times as long.
+/// Sleep of the reader between two looks. At the highest rates a ring of [`PAGES`] holds ten times as long.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Data pages of a CPU's ring: 512 KiB, a hundred milliseconds of 10,000 deep stacks a second.
 const PAGES: usize = 128;
@@ -32,7 +32,7 @@ const OWN_PAGES: usize = 8;
 /// Different stacks kept; more are counted as lost.
 const STACKS: usize = 200_000;
 
-/// Whose a sample is.
+/// Owner of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Owner {
     /// A thread of the subject.
@@ -53,7 +53,7 @@ pub(crate) struct Key {
     pub(crate) stack: Box<[u64]>,
 }
 
-/// What the samples said so far.
+/// Everything that the samples said so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Store {
     pub(crate) counts: HashMap<Key, u64>,
@@ -63,7 +63,7 @@ pub(crate) struct Store {
     pub(crate) throttled: u64,
 }
 
-/// Which samples are kept.
+/// Choice of the samples that are kept.
 struct Filter {
     subject: Subject,
     own_process: u32,
@@ -126,7 +126,7 @@ fn task_flags(thread: u32) -> Option<u32> {
     Some(TaskStat::of_task(Path::new(&format!("/proc/{thread}")))?.field(9)? as u32)
 }
 
-/// What the reader and whoever asks share.
+/// State that the reader shares with whoever asks.
 struct Shared {
     windows: Windows,
     rings: Vec<Ring>,
@@ -180,7 +180,7 @@ pub(crate) struct Sampler {
     scope: Scope,
 }
 
-/// How far the events see.
+/// Reach of the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// All that runs on each CPU.
@@ -263,7 +263,7 @@ impl Sampler {
         self.source
     }
 
-    /// From now on samples count.
+    /// Lets samples count from now on.
     pub(crate) fn open(&self) {
         let mut shared = lock(&self.shared);
         shared.windows.open(system::now());
@@ -295,7 +295,7 @@ impl Sampler {
         sampled
     }
 
-    /// What the samples said up to now, and the time the reader itself took.
+    /// The store up to now, and the time that the reader itself took.
     pub(crate) fn so_far(&self) -> (Store, Nanos, Nanos) {
         let mut shared = lock(&self.shared);
         shared.drain();
@@ -364,7 +364,7 @@ pub(crate) fn threads_of(process: u32) -> Vec<u32> {
     listed.into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// With the least skid that the unit can do.
+/// Opens an event with the least skid that the unit can do.
 fn open(source: Source, watched: Watched, rate_hz: u32) -> Result<Event, LayerError> {
     let precise: &[u8] = if source == Source::Cycles { &[2, 1, 0] } else { &[0] };
     let mut refusal = None;

@@ -17,7 +17,7 @@ use crate::bpf::{BpfError, Object};
 use crate::packed::{TOTALS, unpacked};
 use crate::sys::system;
 
-/// As in `bpf/totals.h`.
+/// Flag of an I/O worker, as in `bpf/totals.h`.
 const IO_WORKER: u64 = 0x10;
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
@@ -53,7 +53,7 @@ impl CpuState {
     }
 }
 
-/// What a thread is to the subject.
+/// Relation of a thread to the subject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Role {
     /// One of its own.
@@ -77,7 +77,7 @@ fn role(subject: Subject, flags: u64) -> Role {
 /// One thread's time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThreadTime {
-    /// On CPUs. For kernel threads, without the device's interrupts.
+    /// Time on CPUs; of kernel threads without the device's interrupts.
     pub(crate) time: Nanos,
     /// The device's interrupts within.
     pub(crate) interrupts: Nanos,
@@ -99,12 +99,13 @@ pub(crate) struct Snapshot {
     pub(crate) lost: u64,
     /// Times that the kernel side was called.
     pub(crate) events: u64,
-    /// In which a switch from or to the subject was missed, so that it may be another's, or the subject's and not counted.
+    /// Time in which a switch from or to the subject was missed, so that it may be another's, or the subject's and not
+    /// counted.
     pub(crate) unsure: Nanos,
 }
 
 impl Snapshot {
-    /// What was added since `earlier`.
+    /// Difference to `earlier`.
     pub(crate) fn since(&self, earlier: &Snapshot) -> Snapshot {
         let threads = self.threads.iter().map(|(&number, thread)| {
             let mut thread = thread.clone();
@@ -142,7 +143,7 @@ impl Snapshot {
     }
 }
 
-/// Who is counted.
+/// Rule of who is counted.
 #[derive(Clone, Debug)]
 struct Membership {
     subject: Subject,
@@ -152,7 +153,7 @@ struct Membership {
 }
 
 impl Membership {
-    /// What a thread on a CPU is, and since when it counts. `None` when it does not count.
+    /// Role of a thread on a CPU, and since when it counts. `None` when it does not count.
     fn role_and_start(&self, state: &CpuState) -> Option<(u64, Role)> {
         let process = match self.subject {
             Subject::Process { pid } => u64::from(pid),

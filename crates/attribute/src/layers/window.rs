@@ -9,7 +9,7 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// From now on, time counts. Nothing when it does already.
+    /// Opens the window: time counts from now on. Nothing changes where it does already.
     pub(crate) fn open(&mut self, now: Nanos) -> bool {
         let closed = !self.is_open();
         if closed {
@@ -38,7 +38,7 @@ impl Windows {
         self.spans.iter().rev().any(|&(begin, end)| moment >= begin && end.is_none_or(|end| moment < end))
     }
 
-    /// How long it has counted.
+    /// Time that has counted.
     pub(crate) fn elapsed(&self, now: Nanos) -> Nanos {
         let lengths = self.spans.iter().map(|&(begin, end)| end.unwrap_or(now) - begin);
         lengths.fold(Nanos(0), |sum, length| sum + length)

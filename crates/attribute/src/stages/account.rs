@@ -54,7 +54,7 @@ fn with_zeros(mut bins: Bins, count: u64) -> Bins {
 /// I/Os by way.
 #[derive(Clone, Default)]
 pub(crate) struct Account {
-    /// In the order of [`Way::ALL`]; a way's recorders (some 160 KB) are made for its first I/O.
+    /// Recorders in the order of [`Way::ALL`]; a way's (some 160 KB) are made for its first I/O.
     ways: [Option<Box<Recorders>>; Way::ALL.len()],
 }
 
@@ -79,7 +79,7 @@ impl Account {
         self.ways = Default::default();
     }
 
-    /// As it is reported: ways without I/O are left out.
+    /// Ways as they are reported: those without I/O are left out.
     pub(crate) fn ways(&self) -> Vec<WayStages> {
         let used = Way::ALL.into_iter().zip(&self.ways);
         let used = used.filter_map(|(way, recorders)| {
@@ -119,7 +119,7 @@ impl DeviceAccount {
         self.recorders.whole.count()
     }
 
-    /// As it is reported.
+    /// Stages as they are reported.
     pub(crate) fn stages(&self) -> DeviceStages {
         let whole = self.recorders.whole.bins();
         DeviceStages {

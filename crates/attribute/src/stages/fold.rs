@@ -4,10 +4,10 @@ use iostack_model::{Stage, Way};
 
 use super::kernel::slot;
 
-/// When things were seen to happen to one I/O, in ns of one clock; 0 was not seen.
+/// Moments at which things were seen to happen to one I/O, in ns of one clock; 0 was not seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamps {
-    /// How much later it started than it was meant to.
+    /// Time by which it started later than it was meant to.
     pub(crate) late_ns: u64,
     pub(crate) entry: u64,
     pub(crate) queue: u64,
@@ -16,14 +16,14 @@ pub(crate) struct Stamps {
     pub(crate) doorbell: u64,
     pub(crate) irq: u64,
     pub(crate) complete: u64,
-    /// Of its thread: last gone to sleep, last woken, last put on a CPU.
+    /// Moment at which its thread last went to sleep; then last woken, last put on a CPU.
     pub(crate) off: u64,
     pub(crate) waking: u64,
     pub(crate) on: u64,
     pub(crate) exit: u64,
-    /// Between its bios, when none of them was out.
+    /// Time between its bios when none of them was out.
     pub(crate) gap_ns: u64,
-    /// What its thread waited for, ready, while another had the CPU.
+    /// Time that its thread waited, ready, while another had the CPU.
     pub(crate) preempted: Cut,
     /// Asleep without a bio out, until the journal woke it.
     pub(crate) journal: Cut,
@@ -31,14 +31,14 @@ pub(crate) struct Stamps {
     pub(crate) slept_ns: u64,
 }
 
-/// What is known of the thread that an I/O came back to.
+/// Knowledge of the thread that an I/O came back to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Thread {
     pub(crate) off: u64,
     pub(crate) waking: u64,
     pub(crate) on: u64,
     pub(crate) exit: u64,
-    /// In which it was ready and another had the CPU, ever, ns.
+    /// Total time ready to run while another thread had the CPU, ns.
     pub(crate) preempted_ns: u64,
 }
 
@@ -76,16 +76,16 @@ impl Stamps {
 /// Time that is cut out of other stages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// Before the last bio was queued.
+    /// Part before the last bio was queued.
     pub(crate) before_ns: u64,
-    /// After the last bio came back; all of it, without a bio.
+    /// Part after the last bio came back; all of it without a bio.
     pub(crate) after_ns: u64,
 }
 
 /// Time in each stage, in the order of [`Stage::ALL`].
 pub(crate) type StageTimes = [u64; Stage::ALL.len()];
 
-/// What is known of an I/O beside its stamps.
+/// Knowledge of an I/O beside its stamps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bios {
     /// Bios it made, and those of them that ended before it returned.
@@ -95,7 +95,7 @@ pub(crate) struct Bios {
     pub(crate) direct: bool,
 }
 
-/// Which way an I/O went.
+/// Way that an I/O went.
 pub(crate) fn way(stamps: &Stamps, bios: Bios) -> Way {
     let slept = stamps.off > stamps.entry;
     match (bios.direct, bios.ended) {

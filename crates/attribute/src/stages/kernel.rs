@@ -56,7 +56,7 @@ pub(crate) mod lane {
 const LOST: usize = 5;
 const COUNTERS: usize = 8;
 
-/// What the programs are to look at.
+/// Wishes for what the programs look at.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
     /// The process, 0 for none.
@@ -70,7 +70,7 @@ pub(crate) struct Wanted {
     pub(crate) slots: u32,
 }
 
-/// At most this many devices of a chain.
+/// Largest number of devices in a chain.
 pub(crate) const DEVICES_MAX: usize = 8;
 
 /// I/Os in flight of a foreign process.
@@ -201,7 +201,7 @@ fn of_kind<T, E: std::error::Error + Send + Sync + 'static>(result: Result<T, E>
     })
 }
 
-/// Where the arguments stand in this kernel; see each tracepoint's history in `include/trace/events`.
+/// Places of the arguments in this kernel; see each tracepoint's history in `include/trace/events`.
 fn constants(wanted: &Wanted, types: &KernelTypes) -> Vec<(&'static str, u64)> {
     let counts = |tracepoint: &str| types.tracepoint_arguments(tracepoint).unwrap_or_default();
     // (queue, bio) and (queue, request) until 5.10, then without the queue.

@@ -22,16 +22,16 @@ use crate::sys::system;
 pub(crate) const LANES_MAX: u32 = 1024;
 pub(crate) const SLOTS_MAX: u32 = 32_768;
 
-/// What all lanes share.
+/// State that all lanes share.
 pub(crate) struct Load {
     kernel: Arc<Kernel>,
-    /// When measuring began and ended, ns; 0 not yet.
+    /// Begin of measuring, ns; 0 not yet. `closed` is its end.
     opened: AtomicU64,
     closed: AtomicU64,
     /// Spans that ended before the present one, ns.
     earlier: AtomicU64,
     places: Mutex<Places>,
-    /// Of threads that load, and of all those that have ended.
+    /// Accounts of threads that load, and of all those that have ended.
     accounts: Mutex<Vec<Arc<Mutex<Account>>>>,
     ended: Mutex<Account>,
     /// Threads that found no place.
@@ -216,11 +216,11 @@ impl Drop for StageLane<'_> {
     }
 }
 
-/// What the thread knows of an I/O and the kernel does not.
+/// Knowledge of the thread about an I/O that the kernel lacks.
 #[derive(Clone, Copy, Default)]
 struct Own {
     late_ns: u64,
-    /// When the call returned that handed it over; 0 not yet.
+    /// Moment at which the call returned that handed it over; 0 not yet.
     handed: u64,
 }
 
@@ -346,8 +346,8 @@ impl<'a> Stamper<'a> {
     }
 }
 
-/// What a thread pays for stamping and folding one I/O, ns: measured on memory of our own, in turns, the best of which
-/// is the one that nothing disturbed.
+/// Cost to a thread of stamping and folding one I/O, ns: measured on memory of our own, in turns, the best of which is
+/// the one that nothing disturbed.
 pub(crate) fn own_cost_ns() -> f64 {
     const ROUNDS: u32 = 500;
     let words: Vec<AtomicU64> = (0..LANE_WORDS + SLOT_WORDS).map(|_| AtomicU64::new(0)).collect();

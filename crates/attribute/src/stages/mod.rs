@@ -35,7 +35,7 @@ use kernel::{Kernel, Wanted};
 use lanes::Load;
 use reader::{Findings, Reader, Window};
 
-/// Why there is no trace.
+/// Reason why there is no trace.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// BPF does not work here, or not for this user.
@@ -44,7 +44,7 @@ pub enum TraceError {
     /// The ladder knew it before the kernel's verifier, and says it in a line.
     #[error("{reason}")]
     NoRung {
-        /// As the ladder has it.
+        /// Reason as the ladder has it.
         reason: String,
     },
     /// The memory of a map cannot be shared.
@@ -68,7 +68,7 @@ pub enum TraceError {
     /// This processor is not one we know the registers of.
     #[error("system calls of other processes are only understood on x86-64")]
     Architecture,
-    /// In a container.
+    /// The process is in a container, where it has another number.
     #[error("processes are numbered otherwise here than in the kernel, as in a container")]
     OtherNumbers,
 }
@@ -161,12 +161,12 @@ impl StageTrace {
         })
     }
 
-    /// For [`Subject::Load`]: what the engine tells of each I/O.
+    /// Observer for [`Subject::Load`], to which the engine tells each I/O.
     pub fn observer(&self) -> &dyn Observer {
         self.load.as_ref()
     }
 
-    /// What was seen so far.
+    /// Stages seen so far.
     pub fn so_far(&mut self) -> Stages {
         self.stages(&self.reader.findings())
     }

@@ -27,16 +27,16 @@ const KIND_DEVICE: u64 = 1;
 const KIND_IO: u64 = 2;
 const KIND_RETURN: u64 = 3;
 
-/// Whether an I/O or a bio that ended at this moment, ns, counts.
+/// True for an I/O or a bio that ended at a moment, ns, which counts.
 pub(crate) type Window = Box<dyn Fn(u64) -> bool + Send>;
 
-/// What the reader has read.
+/// Everything that the reader has read.
 #[derive(Clone, Default)]
 pub(crate) struct Findings {
     /// I/Os of a foreign process that have come back, and those that may be on their way.
     account: Account,
     held: Held,
-    /// By device, in the order of the chain.
+    /// Accounts by device, in the order of the chain.
     pub(crate) devices: Vec<DeviceAccount>,
     /// Runs of the programs while they were timed, and their time, ns.
     pub(crate) runs_timed: u64,
@@ -83,7 +83,7 @@ impl Reader {
         Reader { findings, stop, thread: thread.ok() }
     }
 
-    /// What was found so far.
+    /// Findings so far.
     pub(crate) fn findings(&self) -> Findings {
         self.findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -109,7 +109,7 @@ struct ReaderWork {
     ring: Ring,
     window: Window,
     findings: Arc<Mutex<Findings>>,
-    /// While programs are timed: the descriptor that lets the kernel do so, since when, runs and time before.
+    /// Slice in which programs are timed: the descriptor that lets the kernel do so, since when, runs and time before.
     slice: Option<Slice>,
     slice_last: u64,
 }

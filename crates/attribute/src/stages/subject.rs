@@ -8,7 +8,7 @@ use super::TraceError;
 use super::account::DeviceAccount;
 use super::kernel::DEVICES_MAX;
 
-/// Whose I/Os are wanted.
+/// Choice of whose I/Os are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject<'a> {
     /// This process's own load, which stamps its I/Os itself: see [`super::StageTrace::observer`].
@@ -26,7 +26,7 @@ pub enum Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// In words, for a report.
+    /// Words for a report.
     pub(crate) fn words(&self) -> String {
         match self {
             Subject::Load => "this load".to_owned(),

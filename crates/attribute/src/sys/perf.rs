@@ -48,7 +48,7 @@ const USE_CLOCK: u64 = 1 << 25;
 const SET_OUTPUT: libc::Ioctl = 0x2405;
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 
-/// What an event counts.
+/// Source that an event counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// Time of a CPU, by its high-resolution timer.
@@ -153,7 +153,7 @@ impl Event {
         Ok(Event { descriptor })
     }
 
-    /// What was counted so far, its inheritors included.
+    /// Count so far, its inheritors included.
     pub(crate) fn count(&self) -> io::Result<u64> {
         let mut count = 0_u64;
         // SAFETY: without a read format the kernel writes exactly one u64.

@@ -63,7 +63,7 @@ thread_local! {
     static SCHEDSTAT: Option<File> = File::open("/proc/thread-self/schedstat").ok();
 }
 
-/// How long the calling thread was ready without a CPU: the second number of its `schedstat`, where there is one.
+/// Time that the calling thread was ready without a CPU: the second number of its `schedstat`, where there is one.
 fn waited_so_far() -> Duration {
     let read = |file: &File| {
         let mut text = [0; 80];

@@ -29,7 +29,7 @@ impl Call for Psync {
 /// preadv2 and pwritev2.
 pub(crate) struct Pvsync2 {
     files: Vec<RawFd>,
-    /// Of reads, and of writes.
+    /// Flags of reads, and of writes.
     flags: [usize; 2],
 }
 

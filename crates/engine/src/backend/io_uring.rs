@@ -12,7 +12,7 @@ use crate::files::Files;
 use crate::payload::Payload;
 use crate::sys::queue;
 
-/// How a job asks for its ring.
+/// Options of a job's ring.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IoUringOptions {
     pub(crate) registered_files: bool,

@@ -21,7 +21,7 @@ pub(crate) struct Libaio {
     pointers: Vec<*const ControlBlock>,
     /// A block the kernel refused for good: its slot and `-errno`.
     refused: Option<(u32, i32)>,
-    /// Of reads, and of writes.
+    /// Flags of reads, and of writes.
     flags: [u32; 2],
 }
 

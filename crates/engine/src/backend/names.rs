@@ -21,10 +21,10 @@ use crate::sys::names;
 
 struct Name {
     held: Arc<Held>,
-    /// What the kernel is given: below `folder`, where the act makes something.
+    /// Name that the kernel is given: below `folder`, where the act makes something.
     asked: CString,
     folder: Option<File>,
-    /// Where it waits to be removed.
+    /// Place where it waits to be removed.
     aside: Option<PathBuf>,
     made: Option<Metadata>,
 }

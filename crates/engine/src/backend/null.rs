@@ -17,7 +17,7 @@ pub(crate) struct Null {
 }
 
 impl Null {
-    /// For so many in flight.
+    /// A backend for so many in flight.
     pub(crate) fn new(depth: u32) -> Null {
         Null { done: VecDeque::with_capacity(depth as usize) }
     }

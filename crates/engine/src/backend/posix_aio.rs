@@ -24,7 +24,7 @@ pub(crate) struct PosixAio {
 }
 
 impl PosixAio {
-    /// For the job's depth.
+    /// A backend for the job's depth.
     pub(crate) fn new(job: &Job, files: &Files) -> PosixAio {
         PosixAio {
             files: files.descriptors().to_vec(),

@@ -19,7 +19,7 @@ const WAIT_MAX_NS: u64 = 50_000_000;
 
 const WRITE: u8 = 1;
 
-/// What stands in a slot that was never used.
+/// Content of a slot that was never used.
 const NO_OP: Op = Op { offset: 0, length: 0, direction: 0, file: 0 };
 
 /// An I/O in flight.
@@ -175,7 +175,7 @@ fn submit<Q: Queue>(
     }
 }
 
-/// What to do when all that is due has been pushed.
+/// Next act when all that is due has been pushed.
 enum QueueAct {
     /// Fill the queue of a closed loop first.
     Submit,

@@ -24,7 +24,7 @@ use crate::payload::Payload;
 struct Flight {
     start: u64,
     offset: u64,
-    /// Where the slot reads to.
+    /// Buffer that the slot reads to.
     incoming: *mut u8,
     length: u32,
     direction: u8,

@@ -20,7 +20,7 @@ pub type AllHeld = Arc<Mutex<Vec<Arc<Held>>>>;
 /// Files by thread, and what they are.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// What is reported as the target; of a file that the job names, what it is shows when it is opened.
+    /// Name that is reported as the target; of a file that the job names, its kind shows when it is opened.
     pub target: TargetName,
     /// Files of each thread.
     pub files: Vec<Vec<PathBuf>>,
@@ -98,11 +98,11 @@ fn needed(job: &Job) -> Option<Bytes> {
     Some(Bytes(size.0 / files) + offset + increments)
 }
 
-/// What jobs that run together stand on.
+/// Files and sums on which jobs that run together stand.
 pub(crate) struct Ground<'a> {
     /// The command has `--destroy-data`.
     destroy_data: bool,
-    /// How laying out is watched and stopped.
+    /// Means to watch and stop laying out.
     control: &'a Control<'a>,
     /// Files laid out, with their size.
     pub(crate) made: Vec<(PathBuf, Bytes)>,

@@ -40,18 +40,18 @@ use tracing::Tracing;
 
 pub use files::{AllHeld, Placement, place};
 
-/// What studies must know of files and block devices.
+/// Row of files and block devices for studies.
 pub const REAL: Kind =
     Kind { name: "real", has_numbers: false, has_options: false, switches_schedulers: true, is_alone: false };
 
-/// How paths are opened.
+/// Options with which paths are opened.
 #[derive(Clone, Default)]
 pub struct PathOptions {
-    /// What exists may be written over.
+    /// True when what exists may be written over.
     pub destroy_data: bool,
     /// Rules that give functions their layers; `None`: the built-in ones.
     pub rules: Option<&'static Rules>,
-    /// What the targets of one command hold.
+    /// Files and devices that the targets of one command hold.
     pub held: AllHeld,
 }
 
@@ -59,7 +59,7 @@ pub struct PathOptions {
 pub struct PathTarget {
     description: Description,
     options: PathOptions,
-    /// What may be looked at here; asked for once.
+    /// Rungs that may be looked from here; asked for once.
     ladder: OnceCell<Ladder>,
 }
 
@@ -76,7 +76,7 @@ pub fn named(typed: &OsStr) -> anyhow::Result<TargetName> {
 }
 
 impl PathTarget {
-    /// What has this name, or what the jobs name.
+    /// Target of this name, or of the files that jobs name.
     pub fn open(name: Option<TargetName>, options: &PathOptions) -> PathTarget {
         PathTarget {
             description: Description { name, ..Description::of_clock(RunClock::Wall) },
@@ -173,7 +173,7 @@ impl Target for PathTarget {
     }
 }
 
-/// Between two tellings where nobody wants any but those asked for: a year.
+/// Time between two tellings where nobody wants any but those asked for: a year.
 const NEVER: Nanos = Nanos::secs(31_536_000);
 
 /// Jobs behind stonewalls that are still to begin, with nothing.
@@ -201,7 +201,7 @@ fn control<'a>(audience: &'a dyn Audience, report: &'a (dyn Fn(&Progress) + Sync
 struct Laid<'a> {
     target: &'a PathTarget,
     works: Vec<Work>,
-    /// What is strange about a trace that is replayed.
+    /// Doubts about traces that are replayed.
     doubts: Vec<(Option<Recorded>, Caveat)>,
 }
 
@@ -249,7 +249,7 @@ impl Laid<'_> {
         Ok(self.doubted(outcomes))
     }
 
-    /// With the doubts about the traces that were replayed.
+    /// The outcomes with the doubts about the traces that were replayed.
     fn doubted(&self, mut outcomes: Vec<Outcome>) -> Vec<Outcome> {
         for outcome in &mut outcomes {
             let own = self.doubts.iter().filter(|(recorded, _)| *recorded == outcome.job.recorded);

@@ -191,7 +191,7 @@ fn scratch(
     Ok((Scratch::create(&target.path, size)?, size, reason))
 }
 
-/// On what a command names, and how it ends: in a directory `run` lays out a file for itself, and removes it.
+/// Words for what a command names, and their end: in a directory `run` lays out a file for itself, and removes it.
 fn named(target: &TargetName) -> (String, &'static str) {
     let (path, end) = match target.kind {
         TargetKind::Directory => (target.path.join("iostack-file"), " --unlink true"),

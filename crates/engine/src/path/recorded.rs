@@ -16,7 +16,7 @@ fn fifo(path: &Path) -> io::Result<Box<dyn Read>> {
     awaited::open(path).map(|file| -> Box<dyn Read> { Box::new(file) })
 }
 
-/// What a job on real files replays.
+/// Traces that jobs on real files replay.
 pub(crate) struct Loaded {
     /// The job, with the directions, sizes and files that the trace has.
     pub(crate) job: Job,

@@ -10,7 +10,7 @@ use iostack_model::{Caveat, Ladder, Lane, LaneRequest, Layers, Observer, Outcome
 
 use iostack_target::Wanted;
 
-/// What looks at one load. Dropped, it detaches.
+/// Observers of one load. Dropped, they detach.
 #[derive(Default)]
 pub struct Tracing {
     stages: Option<StageTrace>,
@@ -62,7 +62,7 @@ impl Tracing {
         self.stages.is_none() && self.layers.is_none()
     }
 
-    /// What the engine calls.
+    /// Observer that the engine calls.
     pub fn observer(&self) -> Both<'_> {
         Both {
             stages: self.stages.as_ref().map(StageTrace::observer),
@@ -93,7 +93,7 @@ impl Tracing {
     }
 }
 
-/// What looking from inside gives to doubt.
+/// Doubts from looking inside.
 fn doubts(stages: Option<&Stages>, layers: Option<&Layers>, mean_ns: f64) -> Vec<Caveat> {
     let mut doubts = Vec::new();
     if let Some(stages) = stages {

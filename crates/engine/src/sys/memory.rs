@@ -59,12 +59,12 @@ impl Buffers {
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// How many there are.
+    /// Number of buffers.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// Where a buffer starts, for the kernel.
+    /// Address of a buffer, for the kernel.
     #[inline]
     pub(crate) fn address(&self, index: usize) -> *mut u8 {
         assert!(index < self.count, "buffer {index} of {}", self.count);

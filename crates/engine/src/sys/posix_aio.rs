@@ -10,12 +10,12 @@ pub(crate) struct Requests {
     /// Never moved: the C library keeps their addresses.
     blocks: Box<[aiocb]>,
     in_flight: Vec<u32>,
-    /// For the call that waits.
+    /// Pointers for the call that waits.
     pointers: Vec<*const aiocb>,
 }
 
 impl Requests {
-    /// For so many slots.
+    /// Requests for so many slots.
     pub(crate) fn new(slots: u32) -> Requests {
         // SAFETY: a control block is plain numbers and pointers; all-zero is one without a request.
         let blocks = (0..slots).map(|_| unsafe { std::mem::zeroed() }).collect();
@@ -87,7 +87,7 @@ impl Requests {
 }
 
 impl Drop for Requests {
-    /// What is in flight ends first: the C library writes into the blocks.
+    /// Waits for what is in flight: the C library writes into the blocks.
     fn drop(&mut self) {
         while !self.in_flight.is_empty() {
             while self.take().is_some() {}

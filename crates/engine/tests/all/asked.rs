@@ -14,7 +14,7 @@ use iostack_testkit::folder;
 
 const MIB: u64 = 1 << 20;
 
-/// What nothing else ends goes on for so long.
+/// Time that jobs take which nothing else ends.
 const ENDLESS: Nanos = Nanos::secs(60);
 
 fn endless() -> Job {

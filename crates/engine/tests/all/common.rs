@@ -60,7 +60,8 @@ pub(crate) fn counted(engine: Engine, depth: u32, count: u64, size: u64) -> Job 
     }
 }
 
-/// What came of a job that can only fail here because the kernel or container refuses its engine; `None`, said aloud, then.
+/// Outcome of a job that can only fail here because the kernel or container refuses its engine; `None`, said aloud,
+/// then.
 pub(crate) fn come(test: &str, result: Result<Outcome, EngineError>) -> Option<Outcome> {
     if let Err(error @ EngineError::EngineUnavailable { .. }) = &result {
         println!("SKIPPED {test}: {error}");

@@ -170,7 +170,7 @@ pub(crate) fn space(path: &Path) -> io::Result<Space> {
     })
 }
 
-/// What statx knows beyond stat.
+/// Facts that statx knows beyond stat.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Extended {
     /// Mount id as in `/proc/self/mountinfo`.
@@ -370,8 +370,8 @@ pub fn thread_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// What the kernel accounts to the calling thread (`RUSAGE_THREAD`) or to this process, threads that have ended included
-/// (`RUSAGE_SELF`).
+/// Use that the kernel accounts to the calling thread (`RUSAGE_THREAD`) or to this process, threads that have ended
+/// included (`RUSAGE_SELF`).
 pub(crate) fn usage(of: libc::c_int) -> Usage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: `usage` is valid for writing one rusage.
@@ -419,7 +419,7 @@ pub fn thread_number() -> i32 {
     unsafe { libc::gettid() }
 }
 
-/// Where the next data or hole of a file are, by lseek(2); `None` behind the last.
+/// Offset of the next data or hole of a file, by lseek(2); `None` behind the last.
 pub(crate) fn seek(file: &File, from: u64, whence: libc::c_int) -> io::Result<Option<u64>> {
     // SAFETY: the descriptor is open for the call; no memory is touched.
     let found = unsafe { libc::lseek(file.as_raw_fd(), from.cast_signed(), whence) };

@@ -75,7 +75,7 @@ impl Drop for Mounted {
     }
 }
 
-/// What another program does that wants a device for itself.
+/// Claims a device as another program does that wants it for itself.
 fn claimed(device: &str) -> std::io::Result<fs::File> {
     OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(device)
 }

@@ -25,7 +25,7 @@ type Request = libc::c_int;
 #[cfg(not(target_env = "musl"))]
 type Request = libc::c_uint;
 
-/// What a thread hands to a system call, of which these matter.
+/// Arguments of a system call, of which these matter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arguments {
     pub(crate) number: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
 /// `signal_setup_done`); a trap after an instruction has `TRAP_TRACE` or `TRAP_BRKPT`.
 pub(crate) const TRAP_HANDLER_ENTRY: i32 = libc::SIGTRAP;
 
-/// Why a traced thread stopped.
+/// Reason why a traced thread stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// A trap: one instruction or one system call is done, or a signal handler is entered.
@@ -121,7 +121,7 @@ pub(crate) fn wait(tid: i32, give_up: &dyn Fn() -> bool) -> io::Result<Stop> {
     }
 }
 
-/// What a wait status says, for a thread attached with `PTRACE_SEIZE`.
+/// Meaning of a wait status, for a thread attached with `PTRACE_SEIZE`.
 fn meaning(status: i32) -> Stop {
     if !libc::WIFSTOPPED(status) {
         return Stop::Ended;

@@ -54,13 +54,13 @@ pub(crate) fn is_64_bit(tid: i32) -> io::Result<bool> {
     Ok(registers(tid)?.cs == CODE_SEGMENT_64)
 }
 
-/// What a thread that stands before `syscall` hands over.
+/// Arguments of a thread that stands before `syscall`.
 pub(crate) fn arguments(tid: i32) -> io::Result<Arguments> {
     let registers = registers(tid)?;
     Ok(Arguments { number: registers.rax, first: registers.rdi, fourth: registers.r10 })
 }
 
-/// What a system call told a thread that stands behind it.
+/// Result of a system call for a thread that stands behind it.
 pub(crate) fn result(tid: i32) -> io::Result<i64> {
     Ok(registers(tid)?.rax.cast_signed())
 }

@@ -38,7 +38,7 @@ pub(crate) const PLAN_EVERY: u64 = 256;
 /// See [`PLAN_EVERY`].
 pub(crate) const PLAN_TURNS: u64 = PLAN_EVERY * 75 + 5_120;
 
-/// As [`reads`], with a long pause of counting down after each 256 reads, as a generator plans in batches.
+/// Reads as [`reads`] does, with a long pause of counting down after each 256 reads, as a generator plans in batches.
 pub(crate) fn plans(file: &File) -> ! {
     turns!(
         file,
@@ -63,7 +63,7 @@ pub(crate) const CLEAR_TURN: u64 = 9;
 /// Iterations of the string instruction in each of these turns.
 pub(crate) const CLEAR_BYTES: u64 = 64;
 
-/// As [`reads`], and clears 64 bytes with one repeated string instruction per turn.
+/// Reads as [`reads`] does, and clears 64 bytes with one repeated string instruction per turn.
 pub(crate) fn reads_and_clears(file: &File) -> ! {
     // `rep stosb` writes upwards because the direction flag is clear.
     turns!(

@@ -19,7 +19,7 @@ const SAMPLE_TIME: Duration = Duration::from_millis(1500);
 /// One of so many requests goes to the sample.
 const SAMPLED: u64 = 16;
 
-/// What is known of the target's data.
+/// Knowledge of the target's data.
 pub(crate) enum Content {
     /// Each sector says its offset.
     Stamped,
@@ -55,7 +55,7 @@ impl Content {
         Ok(Content::Sample(sample))
     }
 
-    /// Where the next request goes.
+    /// Offset of the next request.
     pub(crate) fn next(&self, blocks: u64, request: u64, rng: &mut Rng) -> u64 {
         let draw = rng.next_u64();
         match self {
@@ -85,7 +85,7 @@ impl Content {
         verify::stamp(buffer, offset, 1, seed);
     }
 
-    /// What was read from `offset` is what is there, as far as that is known.
+    /// True when what was read from `offset` is what is there, as far as that is known.
     pub(crate) fn check(&self, buffer: &[u8], offset: u64) -> Result<(), String> {
         let right = match self {
             Content::Stamped => verify::belongs(buffer, offset),
@@ -112,7 +112,7 @@ pub(crate) struct ReadRoom {
     len: usize,
 }
 
-/// As large as any device's block that we read.
+/// Largest block of a device that we read.
 const ALIGNMENT: usize = 4096;
 
 impl ReadRoom {

@@ -22,7 +22,7 @@ use iostack_workload::Rng;
 use super::content::{Content, ReadRoom};
 use crate::sys;
 
-/// How one call asks, and by which policy.
+/// Form of one call, and its policy.
 type Asking = (MergeHow, Policy);
 
 const SCOPE: Asking = (MergeHow::Scope, Policy::Auto);
@@ -39,7 +39,7 @@ pub(super) fn policy_of(cell: &MergePlanned) -> anyhow::Result<Policy> {
     }
 }
 
-/// What is measured, and what asks.
+/// Target that is measured, and what asks.
 pub(crate) struct Bench<'a> {
     /// One for each policy: callers of one share its queue.
     files: Vec<(Policy, File)>,
@@ -185,14 +185,14 @@ impl Measured {
     }
 }
 
-/// Where all threads of a cell meet.
+/// Gates where all threads of a cell meet.
 struct Gates<'a> {
     begin: &'a Barrier,
     end: &'a Barrier,
     leave: &'a Barrier,
 }
 
-/// When the last of so many was there.
+/// Moment at which the last of so many was there.
 struct Meeting {
     missing: AtomicUsize,
     moment: OnceLock<(Usage, Instant)>,
@@ -214,7 +214,7 @@ impl Meeting {
 struct Caller<'a> {
     bench: &'a Bench<'a>,
     rng: Rng,
-    /// On the heap: a coroutine's stack is small.
+    /// Latencies, on the heap: a coroutine's stack is small.
     latency: Box<Recorder>,
     ios: u64,
     failures: Vec<String>,
