@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 
 use crate::{process, tree};
 
-/// Where the sources lie, from the root.
+/// Folder of the sources, from the root.
 const FOLDER: &str = "crates/attribute/bpf";
 
 /// Makes every object, or those named.
@@ -75,7 +75,7 @@ fn compile(source: &Path) -> Result<Vec<u8>> {
     Ok(object)
 }
 
-/// What is recorded beside an object.
+/// Record beside an object.
 fn made(source: &Path, object: &[u8]) -> Result<String> {
     Ok(format!(
         "sources {:016x}\nobject {:016x}\nclang {}\n",
@@ -85,7 +85,7 @@ fn made(source: &Path, object: &[u8]) -> Result<String> {
     ))
 }
 
-/// Over the source and every header of ours that it includes, in order of name.
+/// Hash over the source and every header of ours that it includes, in order of name.
 fn hash_of_sources(source: &Path) -> Result<u64> {
     let mut files = BTreeSet::new();
     let mut ahead = vec![source.to_owned()];

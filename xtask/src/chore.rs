@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::finding::Finding;
 
-/// What came of one chore.
+/// Outcome of one chore.
 pub(crate) enum Finished {
     /// Nothing to complain about; what was looked at.
     Passed(String),
@@ -12,7 +12,7 @@ pub(crate) enum Finished {
     Failed(Vec<Finding>),
     /// A tool of somebody else's refused; its own words say where.
     Refused {
-        /// In one line, with what to do.
+        /// Summary in one line, with what to do.
         summary: String,
         /// The tool's words.
         details: String,

@@ -20,7 +20,7 @@ const PRINTED: [(&str, &[&str]); 2] = [
     ("repro.md", &["repro", "--markdown", "--quiet", "--svg", "target/book/src/images/repro"]),
 ];
 
-/// Where mdbook is put when there is none.
+/// Folder where mdbook is put when there is none.
 const TOOLS: &str = "target/tools";
 
 const SETTINGS: &str = "\

@@ -10,9 +10,9 @@ pub(crate) struct Finding {
     pub(crate) file: PathBuf,
     /// Line from 1.
     pub(crate) line: usize,
-    /// What is wrong.
+    /// Fault that was found.
     pub(crate) wrong: String,
-    /// What to do.
+    /// Remedy for it.
     pub(crate) remedy: String,
 }
 

@@ -20,10 +20,10 @@ const TARGETS: &[(&str, &[&str])] = &[
     ("counts", &["crates/lab/tests/data"]),
 ];
 
-/// Of each target, by hand.
+/// Seconds for each target, by hand.
 const SECONDS: u64 = 60;
 
-/// Of each target, in the slow tier.
+/// Seconds for each target, in the slow tier.
 pub(crate) const SECONDS_SLOW: u64 = 3600;
 
 /// `cargo xtask fuzz [TARGET..] [--seconds N]`.

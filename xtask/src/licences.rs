@@ -10,7 +10,7 @@ use crate::chore::Finished;
 use crate::process;
 use crate::tree::Tree;
 
-/// What our own crates must say.
+/// Licence that our own crates must say.
 const OURS: &str = "MIT OR Apache-2.0";
 
 /// Reads the licence of every crate in the lock file.
@@ -35,7 +35,7 @@ pub(crate) fn look(tree: &Tree) -> Result<Finished> {
     })
 }
 
-/// Why not this package; `None` when it may be shipped.
+/// Objection to a package; `None` when it may be shipped.
 fn objection(package: &Value, allowed: &[&str]) -> Option<String> {
     let text = |key: &str| package[key].as_str().unwrap_or("");
     let licence = text("license");

@@ -55,7 +55,7 @@ fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// Where the literal or comment that begins at `at` ends; `at` itself when none begins there.
+/// End of the literal or comment that begins at `at`; `at` itself when none begins there.
 fn literal_or_comment_end(bytes: &[u8], at: usize) -> usize {
     let rest = &bytes[at..];
     match rest {

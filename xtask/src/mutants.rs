@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use crate::chore::Finished;
 use crate::{process, tree};
 
-/// What is changed: a crate, and of large ones the files that count or format.
+/// Crates that are changed, and of large ones the files that count or format.
 const SUBJECTS: &[(&str, &[&str])] = &[
     ("iostack-doubt", &[]),
     ("iostack-stats", &[]),
@@ -23,7 +23,7 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     ("iostack-report", &["**/text/format.rs", "**/html/figures.rs"]),
 ];
 
-/// Of a hundred mutants, so many must be caught.
+/// Share of mutants that must be caught, of a hundred.
 const CAUGHT_PERCENT: u64 = 90;
 
 /// `cargo xtask mutants [CRATE..]`.

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use anyhow::{Context, Result};
 
-/// Where a program lies.
+/// Path of a program.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path_with_sbin())
         .map(|folder| folder.join(program))

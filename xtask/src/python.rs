@@ -12,13 +12,13 @@ use anyhow::{Context, Result, ensure};
 use crate::package::notices;
 use crate::{process, setup, tree};
 
-/// Where wheels lie, from the root.
+/// Folder of wheels, from the root.
 const WHEELS: &str = "target/python/wheels";
 
-/// Where one is tried.
+/// Folder where a wheel is tried.
 const FRESH: &str = "target/python/fresh";
 
-/// What goes with it: the licences of the crates that are linked. Git takes no notice of it.
+/// Licences of the crates that are linked, which go with it. Git takes no notice of the file.
 const NOTICES: &str = "python/iostack/third-party.txt";
 
 /// A wheel above this has taken something in that it should not.

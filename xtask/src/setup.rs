@@ -53,7 +53,7 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
-/// What must be able to read our output, from pip: what proves that it is there, and what it does.
+/// Programs from pip that must be able to read our output: what proves that it is there, and what it does.
 const READERS: [(&str, &str, &str); 7] = [
     ("fio-plot", "bin/fio-plot", "drawing from our output"),
     ("duckdb", "lib/python3*/site-packages/duckdb", "reading our Parquet"),
@@ -97,7 +97,7 @@ pub(crate) fn all() -> Result<()> {
     Ok(())
 }
 
-/// What Rust needs to build for another machine, where rustup can have it.
+/// Adds what Rust needs to build for another machine, where rustup can have it.
 fn target(triple: &str) -> Result<()> {
     let words = ["--print", "target-libdir", "--target", triple];
     if Path::new(process::text(Command::new("rustc").args(words))?.trim()).is_dir() {

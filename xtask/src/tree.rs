@@ -9,7 +9,7 @@ use crate::process;
 
 /// The files of the repository.
 pub(crate) struct Tree {
-    /// Where it lies.
+    /// Folder of the repository.
     pub(crate) root: PathBuf,
     /// Text files in order of path; what is not UTF-8 is nobody's to tidy.
     pub(crate) files: Vec<File>,

@@ -55,7 +55,7 @@ fn line(figure: &Figure, conditions: &Value) -> Value {
     line
 }
 
-/// What makes figures comparable, out of iostack's long description.
+/// Part of iostack's long description that makes figures comparable.
 fn short(machine: &Value) -> Value {
     json!({
         "cpu": machine["cpu"]["model"],

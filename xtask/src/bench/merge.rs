@@ -8,7 +8,7 @@ use super::sim::{figure, instructions};
 use super::{Bench, Figure};
 use crate::process;
 
-/// What one thread does alone, whose instructions repeat.
+/// Policies of one thread alone, whose instructions repeat.
 const COUNTED: &[&str] = &["pread", "auto", "ring", "stm", "leader_follower", "hybrid", "read_many"];
 /// Reads: the difference is free of what comes before.
 const READS: [u64; 2] = [10_000, 50_000];

@@ -24,11 +24,11 @@ use crate::tree;
 pub(crate) struct Figure {
     /// Dotted, the shared word first: the family sorts together.
     pub(crate) name: String,
-    /// What `median`, `low` and `high` count.
+    /// Unit of `median`, `low` and `high`.
     pub(crate) unit: &'static str,
     /// Each sample in the order it was taken; never empty.
     pub(crate) samples: Vec<f64>,
-    /// What was run, from the root of the repository.
+    /// Command that was run, from the root of the repository.
     pub(crate) command: String,
 }
 
@@ -47,7 +47,7 @@ impl Figure {
     }
 }
 
-/// How much to measure, and where.
+/// Amount to measure, and the folder.
 pub(crate) struct Bench {
     root: PathBuf,
     /// Our own program; built before anything is timed.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use super::{Bench, Figure};
 use crate::process;
 
-/// What instructions are counted of, with two amounts of it: the difference is free of what comes before.
+/// Loads whose instructions are counted, with two amounts: the difference is free of what comes before.
 const COUNTED: &[(&str, [u64; 2])] = &[
     ("read", [2_000, 12_000]),
     ("write", [2_000, 12_000]),

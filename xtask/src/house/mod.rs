@@ -54,7 +54,7 @@ pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
     Ok(grown(&now, &limits).is_empty())
 }
 
-/// What grew past its limit.
+/// Findings of what grew past its limit.
 pub(crate) fn look(tree: &Tree) -> Result<Finished> {
     let now = counts(tree);
     let grown = grown(&now, &limits(tree)?);
@@ -105,7 +105,7 @@ fn grown(now: &Counts, limits: &Counts) -> Vec<Finding> {
         .collect()
 }
 
-/// What the last timed build and the last test run took.
+/// Seconds of the last timed build and of the last test run.
 fn seconds(tree: &Tree) -> String {
     let page = fs::read_to_string(tree.root.join("target/cargo-timings/cargo-timing.html"));
     let build = page.ok().and_then(|page| {

@@ -11,10 +11,10 @@ use anyhow::{Context, Result};
 use super::{Source, must, place, write};
 use crate::process;
 
-/// What the package is, beside its files.
+/// Description of a package, beside its files.
 pub(super) struct Deb<'a> {
     pub(super) name: &'a str,
-    /// As Debian calls it: `amd64`, `arm64`, `all`.
+    /// Architecture as Debian calls it: `amd64`, `arm64`, `all`.
     pub(super) architecture: &'a str,
     pub(super) section: &'a str,
     /// Further fields, such as `Depends`.
@@ -24,7 +24,7 @@ pub(super) struct Deb<'a> {
     pub(super) description: &'a [&'a str],
     /// The paragraphs of `copyright` behind that of everything else.
     pub(super) licences: &'a str,
-    /// What lintian says and we mean.
+    /// Words of lintian's that we mean.
     pub(super) overrides: &'a [&'a str],
     /// Files for `DEBIAN/`: scripts, triggers.
     pub(super) control: &'a [(&'a str, String)],
@@ -117,7 +117,7 @@ fn copyright(mit: &str, further: &str) -> String {
     )
 }
 
-/// As `dh_compress` does: the best, without name and time.
+/// Compresses as `dh_compress` does: the best, without name and time.
 pub(super) fn compress(files: &[PathBuf]) -> Result<()> {
     must(Command::new("gzip").args(["-9n", "--force"]).args(files))
 }

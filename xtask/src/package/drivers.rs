@@ -11,7 +11,7 @@ use crate::process;
 
 pub(super) const NAME: &str = "iostack-dkms";
 
-/// What DKMS calls them, in `kernel/dkms.conf`.
+/// Name of the drivers for DKMS, in `kernel/dkms.conf`.
 const MODULES: &str = "iostack-drivers";
 
 const LICENCES: &str = "\
@@ -56,7 +56,7 @@ pub(super) fn package(source: &Source) -> Result<Vec<PathBuf>> {
     Ok(vec![deb.build(source, &root)?])
 }
 
-/// As `dh_dkms` writes it: DKMS brings the script that adds, builds and installs.
+/// Script as `dh_dkms` writes it: DKMS brings the one that adds, builds and installs.
 fn postinst(version: &str) -> String {
     format!(
         "#!/bin/sh\nset -e\nif [ \"$1\" = configure ]; then\n\

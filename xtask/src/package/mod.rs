@@ -28,13 +28,13 @@ pub(crate) use program::triples;
 
 use crate::{process, tree};
 
-/// Where everything lies in the end, from the root.
+/// Folder where everything lies in the end, from the root.
 const OUT: &str = "target/package";
 
 /// The profile in Cargo.toml, and its folder.
 const PROFILE: &str = "shipped";
 
-/// What can be asked for, and how it is made.
+/// Name of a package that can be asked for, and its maker.
 type Entry = (&'static str, fn(&Source) -> Result<Vec<PathBuf>>);
 
 const PACKAGES: &[Entry] = &[
@@ -43,7 +43,7 @@ const PACKAGES: &[Entry] = &[
     (library::NAME, library::package),
 ];
 
-/// What is packaged, and where to.
+/// Tree that is packaged, and where to.
 struct Source {
     root: PathBuf,
     out: PathBuf,
@@ -53,7 +53,7 @@ struct Source {
     commit: String,
     /// Name and address of whoever answers for the package.
     maintainer: String,
-    /// When it was committed: seconds since 1970, and as mails have it. The same commit gives the same packages.
+    /// Time of the commit: seconds since 1970, and as mails have it. The same commit gives the same packages.
     epoch: String,
     date: String,
 }

@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::process;
 
-/// What is in every static program and in no list of cargo's.
+/// Notices of what is in every static program and in no list of cargo's.
 const STATIC: &str = "musl, the C library: MIT, Copyright (c) 2005-2020 Rich Felker and others.\n";
 
-/// What is in everything of Rust's, likewise.
+/// Notices of what is in everything of Rust's.
 const ALWAYS: &str = "\
 Rust's standard library: MIT OR Apache-2.0, Copyright (c) The Rust Project Developers;
 its unwinder is LLVM's libunwind: Apache-2.0 WITH LLVM-exception.

@@ -12,13 +12,13 @@ use crate::process;
 
 pub(super) const NAME: &str = "iostack";
 
-/// What Rust calls a processor, and what Debian does.
+/// Names of a processor: Rust's, and Debian's.
 const PROCESSORS: [(&str, &str); 2] = [("x86_64", "amd64"), ("aarch64", "arm64")];
 
 /// A program above this has taken something in that it should not. The aim is 12 MB, which it had until the lab got simulated drives.
 const BYTES_MAX: u64 = 12_500_000;
 
-/// What makes it smaller than Cargo.toml can, by a sixth when they were chosen. All crates are optimised as one; Rust's own
+/// Flags that make it smaller than Cargo.toml can, by a sixth when they were chosen. All crates are optimised as one; Rust's own
 /// linker folds functions that are the same, and packs the list of what the program's place in memory changes.
 const FLAGS: [&str; 5] = [
     "-Clto=fat",
@@ -38,7 +38,7 @@ Comment: The program is linked with musl, Rust's standard library and the crates
 
 ";
 
-/// What the static programs are built for: `x86_64-unknown-linux-musl`.
+/// Triples of the static programs: `x86_64-unknown-linux-musl`.
 pub(crate) fn triples() -> impl Iterator<Item = String> {
     PROCESSORS.iter().map(|(processor, _)| format!("{processor}-unknown-linux-musl"))
 }

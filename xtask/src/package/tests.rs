@@ -22,7 +22,7 @@ fn source(folder: &Path) -> Source {
     Source::of(&tree::root(), folder).expect("git knows this tree")
 }
 
-/// What a command prints; it must succeed.
+/// Output of a command, which must succeed.
 fn said(command: &mut Command) -> String {
     process::text(command).unwrap_or_else(|error| panic!("{error:#}"))
 }

@@ -50,7 +50,7 @@ pub(super) fn heard(command: &mut Command, close: &dyn Fn(&[String], &Tally)) ->
     Ok(sum)
 }
 
-/// Which part of a test binary's output a line is in.
+/// Part of a test binary's output that a line is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Part {
     #[default]
@@ -59,7 +59,7 @@ enum Part {
     Failures,
 }
 
-/// What one test binary has said so far.
+/// Output of one test binary so far.
 #[derive(Debug, Default)]
 struct Binary {
     lines: Vec<String>,
@@ -68,7 +68,7 @@ struct Binary {
     speaker: Option<String>,
     failed: Vec<String>,
     ignored: Vec<Skip>,
-    /// By name, so that a test that gives two reasons counts once.
+    /// Reasons by name, so that a test that gives two counts once.
     skipped: BTreeMap<String, String>,
     /// `(passed, failed)` by its own count.
     result: Option<(u64, u64)>,

@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::programs::{Program, Times};
 use crate::process;
 
-/// What lies outside of the crates, and the tests that read it.
+/// Files outside of the crates, and the tests that read them.
 const ELSEWHERE: &[(&str, &[&str])] = &[
     ("tests/cli/", &["iostack all cli::"]),
     ("docs/", &["iostack all commands:: docs::"]),
@@ -17,9 +17,9 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ("experiments/", &["iostack all repro::"]),
 ];
 
-/// What the chosen took together when all ran last, seconds.
+/// Seconds that the chosen may take together, by the last run of all.
 const BUDGET: f64 = 60.0;
-/// Of one that has not run here yet.
+/// Seconds of one that has not run here yet.
 const UNKNOWN: f64 = 10.0;
 
 /// Those that a change concerns, and the others of its crates, for which there is no time.
@@ -29,7 +29,7 @@ pub(super) struct Chosen {
     pub(super) later: Vec<Program>,
 }
 
-/// What differs from the last commit; of a clean tree, what the last commit changed.
+/// Paths that differ from the last commit; of a clean tree, those that the last commit changed.
 pub(super) fn paths(root: &Path) -> Result<Vec<String>> {
     let git = |words: &[&str]| process::text(Command::new("git").args(words).current_dir(root));
     let mut said = git(&["ls-files", "--modified", "--others", "--exclude-standard"])?;
@@ -64,7 +64,7 @@ pub(super) fn choose(programs: Vec<Program>, paths: &[String], times: &Times) ->
     chosen
 }
 
-/// How much a file's change concerns a binary: 0 its own file or unit tests, 1 its crate; nothing: not at all.
+/// Rank of a binary for a file's change: 0 its own file or unit tests, 1 its crate; none: not at all.
 fn rank(program: &str, path: &str) -> Option<u8> {
     let (package, test) =
         program.split_once(' ').map_or((program, None), |(package, test)| (package, Some(test)));

@@ -62,7 +62,7 @@ fn each(order: &[&Program], slow: &[String], lanes: usize) -> Result<(Tally, Tim
     Ok(done.into_inner().expect("nothing panics with it"))
 }
 
-/// What a binary did, in full when something failed.
+/// Tells what a binary did, in full when something failed.
 pub(super) fn tell(name: &str, lines: &[String], one: &Tally, seconds: u64) {
     if *one == Tally::default() {
         return;

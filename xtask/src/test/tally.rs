@@ -31,7 +31,7 @@ impl Skip {
 }
 
 impl Tally {
-    /// What was skipped and what failed, a line each, for the end of the output.
+    /// Lines of what was skipped and what failed, for the end of the output.
     pub(crate) fn notes(&self) -> String {
         let mut text = String::new();
         for skip in &self.skipped {

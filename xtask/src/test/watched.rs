@@ -14,7 +14,7 @@ use crate::process;
 /// A tool that watches tests run.
 struct Tool {
     name: &'static str,
-    /// What says, by succeeding, that it is there; and how to get it.
+    /// Words that say, by succeeding, that it is there; and how to get it.
     probe: &'static [&'static str],
     remedy: &'static str,
     /// Words behind `rustup run nightly`; and what else stands in the environment.

@@ -8,14 +8,14 @@ use crate::tree::{File, Tree};
 
 const PAGE: &str = "ARCHITECTURE.md";
 
-/// What a crate must not use, and why.
+/// Crates that a crate must not use, and why.
 struct Never {
     from: &'static str,
     to: &'static [&'static str],
     why: &'static str,
 }
 
-/// What holds the house up: an arrow that is only drawn is soon forgotten.
+/// Rules that hold the house up: an arrow that is only drawn is soon forgotten.
 const NEVER: [Never; 8] = [
     Never {
         from: "study",
@@ -72,7 +72,7 @@ const NEVER: [Never; 8] = [
     },
 ];
 
-/// How many crates and arrows there are.
+/// Number of crates, and of arrows between them.
 pub(crate) fn house(tree: &Tree) -> (usize, usize) {
     let crates: Vec<_> = tree.files.iter().filter(|file| crate_of(file).is_some()).collect();
     (crates.len(), crates.iter().map(|file| used(file).len()).sum())

@@ -6,7 +6,7 @@ use crate::tree::{File, Tree};
 const WORTH_SPLITTING: usize = 500;
 const LIMIT: usize = 800;
 
-/// What people write and read; data, locks and prose may be long.
+/// Files that people write and read; data, locks and prose may be long.
 const WRITTEN: &[&str] = &["rs", "py", "sh", "c", "h", "js", "css"];
 
 /// Files over the limit.

@@ -8,7 +8,8 @@ use iostack_testkit::{or_skip, tool};
 
 use super::said;
 
-/// As they are published for cloud disks, for database servers and for one's own laptop; sizes and times are smaller here.
+/// Images as they are published for cloud disks, for database servers and for one's own laptop; sizes and times are
+/// smaller here.
 const PUBLISHED: [&str; 3] = [
     "fio --name=write_iops --directory=. --size=4M --time_based --runtime=1s --ramp_time=1s --ioengine=libaio --direct=1 \
      --verify=0 --bs=4K --iodepth=256 --rw=randwrite --group_reporting=1 --iodepth_batch_submit=256 \
