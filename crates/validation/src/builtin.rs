@@ -131,22 +131,13 @@ mod tests {
     }
 
     #[test]
-    fn every_statement_of_the_documents_has_a_row_on_the_page() {
+    fn the_page_counts_every_statement_of_each_document() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/repro.md");
         let page = std::fs::read_to_string(page).expect("the page is there");
         let published = published();
         for document in published.document.iter().filter(|document| document.published) {
-            let claims = || published.claim.iter().filter(|claim| claim.document() == document.id);
-            for claim in claims() {
-                let named =
-                    [format!("`{}`", claim.id), format!("`{}:", claim.id), format!("`{} (", claim.id)];
-                assert!(
-                    named.iter().any(|name| page.contains(name)),
-                    "{} has no row on docs/repro.md",
-                    claim.id
-                );
-            }
-            let statements: usize = claims().map(|claim| claim.fields().len()).sum();
+            let claims = published.claim.iter().filter(|claim| claim.document() == document.id);
+            let statements: usize = claims.map(|claim| claim.fields().len()).sum();
             let row =
                 page.lines().find(|line| line.starts_with(&format!("| {} | {statements} |", document.id)));
             assert!(row.is_some(), "docs/repro.md does not count {statements} statements of {}", document.id);
