@@ -12,6 +12,7 @@ fn main() {
         ("data/functions.txt", "functions.xz"),
         ("bpf/stages.bpf.o", "stages.xz"),
         ("bpf/totals.bpf.o", "totals.xz"),
+        ("bpf/watch.bpf.o", "watch.xz"),
     ] {
         println!("cargo::rerun-if-changed={from}");
         let plain = fs::read(from).unwrap_or_else(|error| panic!("cannot read {from}: {error}"));

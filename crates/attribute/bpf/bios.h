@@ -17,6 +17,7 @@
 /* What has not ended by then never will: its end was not seen. */
 #define STALE_NS 60000000000ULL
 
+#ifndef FLIGHT_DEFINED
 /* Where the stamps of a bio's I/O are. */
 enum owner { OWNER_NONE, OWNER_SLOT, OWNER_FLIGHT };
 
@@ -36,6 +37,7 @@ struct flight {
 	__u64 issue;
 	__u64 doorbell;
 };
+#endif
 
 struct {
 	MAP_TYPE(BPF_MAP_TYPE_ARRAY);

@@ -40,6 +40,7 @@ typedef _Bool bool;
 enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_HASH = 5,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_QUEUE = 22,
@@ -74,6 +75,9 @@ static void *(*bpf_ringbuf_reserve)(void *map, __u64 size,
 				    __u64 flags) = (void *)131;
 static void (*bpf_ringbuf_submit)(void *record, __u64 flags) = (void *)132;
 static void (*bpf_ringbuf_discard)(void *record, __u64 flags) = (void *)133;
+struct task_struct;
+static long (*bpf_get_task_stack)(struct task_struct *task, void *to, __u32 size,
+				  __u64 flags) = (void *)141;
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
 
 /* Moved by clang's attribute below; a type that the kernel lacks is asked for with this first. */
@@ -84,6 +88,78 @@ static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
 
 struct inode {
 	__u16 i_mode;
+};
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct blkcg {
+	struct cgroup_subsys_state css;
+};
+
+struct blkcg_gq {
+	struct blkcg *blkcg;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+/* The first page of a folio is the folio. */
+struct page {
+	__u64 compound_head;
+	struct address_space *mapping;
+};
+
+struct bio_vec {
+	struct page *bv_page;
+};
+
+struct journal_s {
+	struct block_device *j_fs_dev;
+};
+
+struct transaction_s {
+	__u32 t_tid;
+};
+
+struct work_struct {
+	void *func;
+};
+
+struct list_head {
+	struct list_head *next;
+};
+
+struct swait_queue {
+	struct task_struct *task;
+	struct list_head task_list;
+};
+
+struct swait_queue_head {
+	struct list_head task_list;
+};
+
+struct completion {
+	struct swait_queue_head wait;
 };
 
 struct file {
@@ -109,6 +185,9 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	struct bio_list *bio_list;
+	struct css_set *cgroups;
+	struct task_struct *group_leader;
+	unsigned in_iowait : 1;
 	/* Of a thread of the kernel, since 5.17. */
 	void *worker_private;
 };
@@ -157,10 +236,19 @@ struct bio {
 	__u8 bi_status;
 	struct bvec_iter bi_iter;
 	void *bi_private;
+	struct blkcg_gq *bi_blkg;
+	struct bio_vec *bi_io_vec;
+};
+
+struct request_queue {
+	struct gendisk *disk;
 };
 
 struct request {
+	struct request_queue *q;
 	struct bio *bio;
+	__u32 cmd_flags;
+	__u32 __data_len;
 };
 
 struct kiocb {
@@ -169,6 +257,9 @@ struct kiocb {
 
 struct iomap_dio {
 	struct kiocb *iocb;
+	struct {
+		struct task_struct *waiter;
+	} submit;
 };
 
 struct blkdev_dio {

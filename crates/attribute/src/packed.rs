@@ -11,6 +11,9 @@ pub(crate) const STAGES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stage
 /// The BPF programs that add clocks up.
 pub(crate) const TOTALS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/totals.xz"));
 
+/// The BPF programs that watch the whole host.
+pub(crate) const WATCH: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/watch.xz"));
+
 /// One of them as it lay in the tree.
 pub(crate) fn unpacked(packed: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
@@ -28,6 +31,7 @@ mod tests {
             (FUNCTIONS, &include_bytes!("../data/functions.txt")[..]),
             (STAGES, include_bytes!("../bpf/stages.bpf.o")),
             (TOTALS, include_bytes!("../bpf/totals.bpf.o")),
+            (WATCH, include_bytes!("../bpf/watch.bpf.o")),
         ] {
             assert!(unpacked(packed) == plain && packed.len() * 3 < plain.len());
         }

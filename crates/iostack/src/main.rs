@@ -49,6 +49,10 @@ enum Command {
     Stages(cmd::stages::StagesArgs),
     /// Where do the CPU clocks of an I/O go, layer by layer?
     Layers(cmd::layers::LayersArgs),
+    /// Who uses the storage of this host, who waits, what was slow? Always on.
+    Watch(cmd::watch::WatchArgs),
+    /// Why were the slow I/Os of the last seconds slow?
+    Why(cmd::why::WhyArgs),
     /// Simulated devices: what is there, what they are made of, and sweeps.
     Sim(cmd::sim::SimArgs),
     /// A simulated drive as a disk for any program, in real time.
@@ -76,7 +80,7 @@ enum Command {
 /// Groups of the first screen, in the order of [`Command`]; what is rarely needed comes last.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["check", "run", "fio", "ab", "iolat", "merge", "fleet", "doctor"]),
-    ("Look inside", &["stages", "layers"]),
+    ("Look inside", &["stages", "layers", "watch", "why"]),
     ("Simulate", &["sim", "serve", "repro"]),
     ("Lab", &["lab"]),
     ("Results", &["report", "compare", "history"]),
@@ -128,6 +132,8 @@ fn main() -> std::process::ExitCode {
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Stages(args) => cmd::stages::run(&args),
         Command::Layers(args) => cmd::layers::run(&args),
+        Command::Watch(args) => cmd::watch::run(&args),
+        Command::Why(args) => cmd::why::run(&args),
         Command::Sim(args) => cmd::sim::run(&args),
         Command::Serve(args) => cmd::serve::run(&args),
         Command::Repro(args) => cmd::repro::run(&args),

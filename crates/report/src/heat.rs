@@ -50,6 +50,13 @@ impl HeatMap {
         (columns >= COLUMNS_LEAST).then(|| HeatMap { heat: heat.clone(), columns })
     }
 
+    /// The map of a heat whose last column is whole; `None` where there is nothing to see.
+    pub(crate) fn of_heat(heat: &Heat) -> Option<HeatMap> {
+        let columns = heat.columns.len();
+        let is_seen = heat.length.0 > 0 && columns >= COLUMNS_LEAST && !heat.is_empty();
+        is_seen.then(|| HeatMap { heat: heat.clone(), columns })
+    }
+
     /// The counts in at most so many columns and rows.
     pub(crate) fn grid(&self, columns_most: usize, rows_most: usize) -> Grid {
         let joined = self.columns.div_ceil(columns_most);

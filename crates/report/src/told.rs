@@ -2,7 +2,7 @@
 
 use iostack_model::answers::{
     Answer, Check, CostDiff, DevicePicture, History, IoCost, Iolat, MergeReport, Repro, Served, Sweep,
-    WhatIf, labelled,
+    Watch, WhatIf, Why, labelled,
 };
 use iostack_model::{Ladder, Layers, OutcomeFile, Stages};
 use iostack_stats::AbReport;
@@ -65,6 +65,8 @@ told! {
     Served: crate::served, table::of_served;
     Sweep: crate::sweep, table::of_sweep;
     WhatIf: crate::what_if;
+    Watch: crate::watch, table::of_watch;
+    Why: crate::why;
     Repro: crate::repro;
     IoCost: |cost: &IoCost| crate::iocost(std::slice::from_ref(cost), None, CostDetail::default());
     CostDiff: |diff: &CostDiff| {

@@ -116,6 +116,11 @@ impl Symbols {
         self.find(address).map(|id| self.symbol(id))
     }
 
+    /// Address of the function of this name; of several, the first.
+    pub fn address_of(&self, name: &str) -> Option<u64> {
+        self.all().find(|&id| self.symbol(id).name == name).map(|id| self.address(id))
+    }
+
     /// Number of functions.
     pub fn count(&self) -> usize {
         self.0.addresses.len()

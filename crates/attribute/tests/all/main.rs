@@ -6,3 +6,4 @@ mod common;
 mod exact;
 mod ladder;
 mod stages;
+mod watch;

@@ -23,3 +23,5 @@ pub(crate) mod serve;
 pub(crate) mod sim;
 pub(crate) mod stages;
 pub(crate) mod studied;
+pub(crate) mod watch;
+pub(crate) mod why;

@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use iostack_model::answers::{
     Answer, Check, CostDiff, DevicePicture, History, IoCost, Iolat, Labelled, MergeReport, Repro, Served,
-    Sweep, WhatIf,
+    Sweep, Watch, WatchSlice, WhatIf, Why,
 };
 use iostack_model::{Ladder, Layers, OutcomeFile, SCHEMA, Stages};
 use iostack_report::Told;
@@ -63,6 +63,9 @@ pub(crate) const KINDS: &[AnswerKind] = &[
     AnswerKind { schema: each::<Tried>, ..printed::<Tried>() },
     shown::<Stages>(),
     shown::<Layers>(),
+    shown::<Watch>(),
+    printed::<WatchSlice>(),
+    shown::<Why>(),
     AnswerKind { schema: each::<Compared>, ..printed::<Compared>() },
     printed::<Counted>(),
     shown::<Ladder>(),

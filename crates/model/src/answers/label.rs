@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::{
-    Check, CostDiff, DevicePicture, History, IoCost, Iolat, MergeReport, Repro, Served, Sweep, WhatIf,
+    Check, CostDiff, DevicePicture, History, IoCost, Iolat, MergeReport, Repro, Served, Sweep, Watch, WatchSlice, WhatIf, Why,
 };
 use crate::{Ladder, Layers, OutcomeFile, Stages};
 
@@ -89,6 +89,9 @@ kinds! {
     Served: "serve";
     Sweep: "sim sweep";
     WhatIf: "sim what-if";
+    Watch: "watch";
+    WatchSlice: "watch --lines", unlabelled;
+    Why: "why";
     Repro: "repro";
     IoCost: "lab cost";
     CostDiff: "lab cost --diff";

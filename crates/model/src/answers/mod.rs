@@ -22,6 +22,7 @@ mod repro;
 mod served;
 mod sweep;
 mod timeline;
+mod watch;
 mod what_if;
 
 /// Part of [`MergeFit`].
@@ -57,4 +58,8 @@ pub use repro::{
 pub use served::{SERVED_KINDS, Seen, Served, ServedCut, ServedKind};
 pub use sweep::{Sweep, SweepAxis, SweepPoint};
 pub use timeline::TimelineSpan;
+pub use watch::{
+    DeviceEvent, IoKind, LongSleep, OwnedHow, OwnedIo, Owner, ProcessWait, SlowIo, WaitCause, Watch, WatchSlice, WatchedDevice,
+    Why, WhyFinding,
+};
 pub use what_if::{WhatIf, WhatIfChange, WhatIfFigures, WhatIfNamed, WhatIfStep};

@@ -27,6 +27,7 @@ pub(crate) mod stages;
 mod sweep;
 #[cfg(test)]
 pub(crate) mod tests;
+mod watch;
 mod what_if;
 
 pub use ab::ab;
@@ -46,6 +47,7 @@ pub use run::run;
 pub use served::{live_served, served};
 pub use show::{claims, show};
 pub use sweep::sweep;
+pub use watch::{live_watch, watch, why};
 pub use what_if::{what_if, what_ifs_markdown};
 
 use iostack_model::{Machine, Storage, TargetKind, TargetName};

@@ -21,6 +21,7 @@ mod served;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 pub use answers::{of_ab, of_check, of_iolat, of_merge, of_run};
 pub use csv::csv;
@@ -31,6 +32,7 @@ pub use quantity::numbers;
 pub(crate) use quantity::{Measure, measure};
 pub use served::of_served;
 pub use sweep::of_sweep;
+pub use watch::of_watch;
 
 /// Columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -19,9 +19,21 @@ const HEIGHT: usize = 12;
 /// Columns of the latency at which a row begins.
 const LABEL: usize = 10;
 
+/// Rows of a map beside other blocks.
+const LOW: usize = 6;
+
 /// The map, its axes, and how many I/Os a shade is.
 pub(crate) fn map(map: &HeatMap) -> String {
-    let grid = map.grid(WIDTH, HEIGHT);
+    drawn(map, HEIGHT)
+}
+
+/// The map for a live view: lower, without the words below it.
+pub(crate) fn low(map: &HeatMap) -> String {
+    drawn(map, LOW).lines().take_while(|line| !line.starts_with('(')).map(|line| format!("{line}\n")).collect()
+}
+
+fn drawn(map: &HeatMap, height: usize) -> String {
+    let grid = map.grid(WIDTH, height);
     let shades = grid.shades(SHADES.len() as u32);
     // A short run is drawn wide.
     let wide = WIDTH / grid.columns.len();

@@ -1,0 +1,936 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The whole host, always on: every I/O gets an owner, and is added up where it ends.
+ *
+ *   bio queued: whose? ──► issued ──► ended ──► folds: owner x device x kind    heats: device x latency
+ *                                       └─ slower than all but one of a thousand ──► events
+ *   asleep ──► woken (by whom?) ──► on a CPU (behind whom?) ──► waits: process;  long ones with their stack ──► events
+ *
+ * No I/O makes a record, unless it is slow. Of a request the first bio's owner gets the I/O, each bio's owner its bytes, so
+ * that sums are those of /proc/diskstats.
+ */
+#include "watch.h"
+
+/* What bios.h keeps of each bio. */
+struct flight {
+	__u64 bio;
+	struct owner owner;
+	__u32 device;
+	__u32 kind;
+	__u64 left;
+	__u64 held;
+	__u64 queue;
+	__u64 insert;
+	__u64 issue;
+	__u64 in_flight;
+};
+#define FLIGHT_DEFINED
+
+#include "bios.h"
+
+/* Places of arguments that differ between kernels; see stages.bpf.c. */
+const volatile __u64 queue_argument;
+const volatile __u64 insert_argument;
+const volatile __u64 issue_argument;
+const volatile __u64 complete_argument;
+const volatile __u64 switch_argument;
+/* Address of blk_throtl_dispatch_work_fn; 0 unknown. */
+const volatile __u64 throttle_work;
+/* The watcher itself is left out of the waits. */
+const volatile __u64 watcher;
+/* I/Os and sleeps from here on are told, ns; 0: what one of a thousand passes. */
+const volatile __u64 slow_from;
+
+#define CHAIN_MAX 256
+#define BLK_STS_AGAIN 12
+#define PF_IO_WORKER 0x10
+#define PF_WQ_WORKER 0x20
+#define PF_KSWAPD 0x20000
+#define PF_KTHREAD 0x200000
+#define STATE_ASLEEP 0x2
+#define STATE_NO_LOAD 0x400
+#define S_IFMT 0170000
+#define S_IFBLK 0060000
+/* include/linux/blk_types.h */
+#define REQ_OP_MASK 0xff
+#define REQ_META (1 << 12)
+#define REQ_PREFLUSH (1 << 18)
+#define REQ_RAHEAD (1 << 19)
+#define REQ_SWAP (1 << 24)
+#define THREADS 65536
+
+enum program { QUEUES, INSERTS, ISSUES, BIO_ENDS, REQUEST_ENDS, DIRTIES, WORKS, RUNS, PROGRAMS };
+
+struct cpu {
+	__u64 events;
+	__u64 address[PROGRAMS];
+};
+
+/* A thread: for whom a kernel's works now, and the sleep of any. */
+struct thread {
+	__u32 number;
+	__u32 acts;
+	struct owner acting;
+	__u64 asleep;
+	__u64 woken;
+	__u32 waker;
+	__u32 unused;
+	char waker_name[16];
+};
+
+struct device {
+	__u64 in_flight;
+	/* Latency that one of a thousand passes: of reads, of others. */
+	__u64 limits[2];
+	__u64 flush_since;
+};
+
+/* The process with most handles in a transaction, by the majority's vote: those of others count against it. */
+struct vote {
+	struct owner owner;
+	__u64 lead;
+};
+
+struct name {
+	char text[16];
+};
+
+struct transaction_key {
+	__u32 device;
+	__u32 number;
+};
+
+#define TABLE(name, kind, entries, key_type, value_type) \
+	struct { \
+		MAP_TYPE(kind); \
+		MAP_ENTRIES(entries); \
+		MAP_KEY(key_type); \
+		MAP_VALUE(value_type); \
+	} name SECTION(".maps")
+
+TABLE(cpus, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct cpu);
+TABLE(folds, BPF_MAP_TYPE_PERCPU_HASH, 4096, struct fold_key, struct fold);
+TABLE(heats, BPF_MAP_TYPE_PERCPU_HASH, 128, struct heat_key, struct heat);
+TABLE(waits, BPF_MAP_TYPE_PERCPU_HASH, 4096, struct wait_key, struct wait);
+TABLE(devices, BPF_MAP_TYPE_HASH, 128, __u32, struct device);
+TABLE(threads, BPF_MAP_TYPE_ARRAY, THREADS, __u32, struct thread);
+/* Who dirtied an inode last, by its address. */
+TABLE(dirtiers, BPF_MAP_TYPE_LRU_HASH, 16384, __u64, struct owner);
+/* Who queued a work, by its address. */
+TABLE(works, BPF_MAP_TYPE_LRU_HASH, 16384, __u64, struct owner);
+TABLE(votes, BPF_MAP_TYPE_LRU_HASH, 1024, struct transaction_key, struct vote);
+/* Names of processes that have ended. */
+TABLE(names, BPF_MAP_TYPE_LRU_HASH, 8192, __u32, struct name);
+/* 0: events lost; 1: bios lost; 2: rows lost; 3: limit of sleeps, ns */
+TABLE(counters, BPF_MAP_TYPE_ARRAY, 4, __u32, __u64);
+
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_RINGBUF);
+	MAP_ENTRIES(1 << 20);
+} events SECTION(".maps");
+
+static void count(__u32 which)
+{
+	__u64 *counter = bpf_map_lookup_elem(&counters, &which);
+
+	if (counter)
+		__sync_fetch_and_add(counter, 1);
+}
+
+ALWAYS_INLINE struct cpu *this_cpu(void)
+{
+	__u32 zero = 0;
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+
+	if (cpu)
+		cpu->events++;
+	return cpu;
+}
+
+/* An address as a number; see stages.bpf.c. */
+ALWAYS_INLINE __u64 address_of(struct cpu *cpu, enum program program, void *object)
+{
+	volatile __u64 *address = &cpu->address[program];
+
+	*address = (__u64)object;
+	return *address;
+}
+
+/* The place of a thread, taken over from another of the same lower bits. */
+ALWAYS_INLINE struct thread *thread_of(__u32 number)
+{
+	__u32 place = number & (THREADS - 1);
+	struct thread *thread = bpf_map_lookup_elem(&threads, &place);
+
+	if (thread && thread->number != number) {
+		thread->number = number;
+		thread->acts = 0;
+		thread->asleep = 0;
+	}
+	return thread;
+}
+
+ALWAYS_INLINE __u64 cgroup_number(struct cgroup *cgroup)
+{
+	return cgroup->kn->id | (__u64)cgroup->root->hierarchy_id << 48;
+}
+
+/* The thread group of a task, and its cgroup. */
+ALWAYS_INLINE struct owner owner_of(struct task_struct *task)
+{
+	struct owner owner = { .process = task->tgid };
+
+	owner.cgroup = cgroup_number(task->cgroups->dfl_cgrp);
+	owner.how = task->flags & PF_IO_WORKER ? HOW_IO_WORKER : HOW_SELF;
+	return owner;
+}
+
+/* For whom a thread works: itself, or of the kernel's, whoever it acts for; false when nobody is known. */
+ALWAYS_INLINE bool works_for(struct task_struct *task, struct owner *owner)
+{
+	struct thread *thread;
+
+	if (!(task->flags & PF_KTHREAD)) {
+		*owner = owner_of(task);
+		return 1;
+	}
+	thread = thread_of(task->pid);
+	if (!thread || !thread->acts)
+		return 0;
+	*owner = thread->acting;
+	/* Else the loads of both ways become one, which the verifier refuses: their memory is of two kinds. */
+	BARRIER();
+	return 1;
+}
+
+/* The inode whose data a bio carries, as a number; 0 for none. A file system's own blocks say so in `own`. */
+ALWAYS_INLINE __u64 inode_of(struct bio *bio, bool *own)
+{
+	__u64 page = 0, head = 0, mapping = 0, inode = 0;
+	struct bio_vec *vectors = 0;
+	struct page *first;
+	__u16 mode = 0;
+
+	vectors = bio->bi_io_vec;
+	if (!vectors || bpf_probe_read_kernel(&page, sizeof(page), &vectors->bv_page) || !page)
+		return 0;
+	first = (void *)page;
+	if (bpf_probe_read_kernel(&head, sizeof(head), &first->compound_head))
+		return 0;
+	if (head & 1)
+		first = (void *)(head - 1);
+	if (bpf_probe_read_kernel(&mapping, sizeof(mapping), &first->mapping) || !mapping || mapping & 3)
+		return 0;
+	if (bpf_probe_read_kernel(&inode, sizeof(inode), &((struct address_space *)mapping)->host) || !inode)
+		return 0;
+	bpf_probe_read_kernel(&mode, sizeof(mode), &((struct inode *)inode)->i_mode);
+	*own = (mode & S_IFMT) == S_IFBLK;
+	return inode;
+}
+
+/* A task that may wait for a bio: true when it is a thread that sleeps, so that the memory was no other. */
+ALWAYS_INLINE bool is_waiter(struct task_struct *waiter, struct owner *owner, __u64 *since)
+{
+	int number = 0, process = 0;
+	struct thread *thread;
+
+	if (bpf_probe_read_kernel(&number, sizeof(number), &waiter->pid) ||
+	    bpf_probe_read_kernel(&process, sizeof(process), &waiter->tgid) || number <= 0)
+		return 0;
+	thread = thread_of(number);
+	if (!thread || !thread->asleep)
+		return 0;
+	owner->process = process;
+	*since = thread->asleep;
+	return 1;
+}
+
+/* The thread that waits for a bio which another queues: of direct I/O by iomap, or in submit_bio_wait. */
+ALWAYS_INLINE void find_waiter(struct bio *bio, struct owner *owner, __u64 *since)
+{
+	struct completion *done = bio->bi_private;
+	struct iomap_dio *dio = bio->bi_private;
+	struct task_struct *waiter = 0;
+	struct list_head *entry = 0;
+
+	owner->process = 0;
+	if (type_exists(struct iomap_dio) && !bpf_probe_read_kernel(&waiter, sizeof(waiter), &dio->submit.waiter) &&
+	    waiter && is_waiter(waiter, owner, since))
+		return;
+	if (bpf_probe_read_kernel(&entry, sizeof(entry), &done->wait.task_list.next) || !entry)
+		return;
+	waiter = 0;
+	if (!bpf_probe_read_kernel(&waiter, sizeof(waiter),
+				   (void *)entry - field_offset(struct swait_queue, task_list) +
+					   field_offset(struct swait_queue, task)) &&
+	    waiter)
+		is_waiter(waiter, owner, since);
+}
+
+/* Whose is a bio that a thread of the kernel queues? */
+ALWAYS_INLINE void owner_behind(struct bio *bio, struct task_struct *task, struct flight *flight)
+{
+	struct thread *thread = thread_of(task->pid);
+	struct owner *known;
+	bool own = 0;
+	__u64 inode;
+
+	flight->owner.process = task->tgid;
+	flight->owner.how = task->flags & PF_KSWAPD ? HOW_RECLAIM : HOW_KERNEL;
+	if (thread && thread->acts && thread->acting.how == HOW_THROTTLED) {
+		flight->owner.how = HOW_THROTTLED;
+		find_waiter(bio, &flight->owner, &flight->held);
+		return;
+	}
+	if (flight->kind == IO_WRITE || flight->kind == IO_META) {
+		inode = inode_of(bio, &own);
+		known = own ? 0 : bpf_map_lookup_elem(&dirtiers, &inode);
+		if (known) {
+			flight->owner = *known;
+			flight->owner.how = HOW_WRITE_BACK;
+			return;
+		}
+	}
+	if (thread && thread->acts)
+		flight->owner = thread->acting;
+	else if (own)
+		flight->owner.how = HOW_METADATA;
+}
+
+ALWAYS_INLINE __u32 kind_of(__u32 flags, __u32 bytes)
+{
+	__u32 operation = flags & REQ_OP_MASK;
+
+	if (!bytes && (operation == 2 || flags & REQ_PREFLUSH))
+		return IO_FLUSH;
+	if (operation == 3 || operation == 5 || operation == 9)
+		return IO_DISCARD;
+	if (operation > 1)
+		return IO_OTHER;
+	if (flags & REQ_SWAP)
+		return IO_SWAP;
+	if (flags & REQ_META)
+		return IO_META;
+	if (operation == 1)
+		return IO_WRITE;
+	return flags & REQ_RAHEAD ? IO_AHEAD : IO_READ;
+}
+
+ALWAYS_INLINE __u32 disk_number(struct gendisk *disk)
+{
+	return (__u32)disk->major << 20 | disk->first_minor;
+}
+
+ALWAYS_INLINE struct device *device_of(__u32 number)
+{
+	struct device *device = bpf_map_lookup_elem(&devices, &number);
+	struct device fresh = { .limits = { 1000000, 1000000 } };
+
+	if (device)
+		return device;
+	bpf_map_update_elem(&devices, &number, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&devices, &number);
+}
+
+SECTION("tp_btf/block_bio_queue")
+int watch_bio_queue(__u64 *context)
+{
+	struct bio *bio = first_argument(context, queue_argument);
+	struct cpu *cpu = this_cpu();
+	struct flight flight = {}, *place;
+	struct task_struct *task;
+	struct device *device;
+	struct blkcg_gq *group;
+
+	if (!cpu)
+		return 0;
+	task = bpf_get_current_task_btf();
+	flight.bio = address_of(cpu, QUEUES, bio);
+	flight.queue = bpf_ktime_get_ns();
+	flight.left = bio->bi_iter.bi_size;
+	flight.kind = kind_of(bio->bi_opf, bio->bi_iter.bi_size);
+	flight.device = disk_number(bio->bi_bdev->bd_disk);
+	if (task->flags & PF_KTHREAD)
+		owner_behind(bio, task, &flight);
+	else
+		flight.owner = owner_of(task);
+	/* The group that the kernel charges, where there is one below the root. */
+	group = bio->bi_blkg;
+	if (group) {
+		struct cgroup *cgroup = group->blkcg->css.cgroup;
+
+		if (cgroup && cgroup->kn->id > 1)
+			flight.owner.cgroup = cgroup_number(cgroup);
+	}
+	device = device_of(flight.device);
+	if (device) {
+		flight.in_flight = device->in_flight;
+		__sync_fetch_and_add(&device->in_flight, 1);
+	}
+	place = new_flight(flight.bio, flight.queue);
+	if (place)
+		*place = flight;
+	else
+		count(1);
+	return 0;
+}
+
+ALWAYS_INLINE struct flight *flight_of(struct cpu *cpu, enum program program, struct bio *bio)
+{
+	struct flight *flight = find_flight(address_of(cpu, program, bio));
+
+	return flight ? flight : find_flight(address_of(cpu, program, bio->bi_private));
+}
+
+SECTION("tp_btf/block_rq_insert")
+int watch_insert(__u64 *context)
+{
+	struct request *request = first_argument(context, insert_argument);
+	struct cpu *cpu = this_cpu();
+	struct bio *bio = request->bio;
+	struct flight *flight;
+
+	if (!cpu || !bio)
+		return 0;
+	flight = flight_of(cpu, INSERTS, bio);
+	if (flight)
+		flight->insert = bpf_ktime_get_ns();
+	return 0;
+}
+
+SECTION("tp_btf/block_rq_issue")
+int watch_issue(__u64 *context)
+{
+	struct request *request = first_argument(context, issue_argument);
+	struct cpu *cpu = this_cpu();
+	struct bio *bio = request->bio;
+	struct flight *flight;
+	struct device *device;
+
+	if (!cpu)
+		return 0;
+	if (bio) {
+		flight = flight_of(cpu, ISSUES, bio);
+		if (flight)
+			flight->issue = bpf_ktime_get_ns();
+	} else if ((request->cmd_flags & REQ_OP_MASK) == 2) {
+		device = device_of(disk_number(request->q->disk));
+		if (device)
+			device->flush_since = bpf_ktime_get_ns();
+	}
+	return 0;
+}
+
+/* The cell of a latency, as in crates/model/src/heat.rs: four to the octave from 64 ns on. */
+ALWAYS_INLINE __u32 cell_of(__u64 ns)
+{
+	__u32 octave = 0, cell;
+	__u64 rest = ns;
+
+	if (ns < 64)
+		return ns >> 4;
+#pragma unroll
+	for (__u32 step = 32; step; step >>= 1)
+		if (rest >> step) {
+			rest >>= step;
+			octave += step;
+		}
+	cell = 4 * (octave - 5) + ((ns >> (octave - 2)) & 3);
+	return cell < CELLS ? cell : CELLS - 1;
+}
+
+ALWAYS_INLINE void add(struct flight *flight, __u64 ios, __u64 bytes, __u64 now)
+{
+	struct fold_key key = { .owner = flight->owner, .device = flight->device, .kind = flight->kind };
+	__u64 left;
+	struct fold *fold = bpf_map_lookup_elem(&folds, &key);
+	struct fold fresh = {};
+
+	if (!fold) {
+		if (bpf_map_update_elem(&folds, &key, &fresh, BPF_NOEXIST))
+			count(2);
+		fold = bpf_map_lookup_elem(&folds, &key);
+		if (!fold)
+			return;
+	}
+	fold->bytes += bytes;
+	if (!ios)
+		return;
+	fold->ios += ios;
+	if (!flight->queue)
+		return;
+	/* A device without requests has no issue: all is its own. */
+	left = flight->issue ? flight->issue : flight->queue;
+	fold->queue += left - flight->queue;
+	fold->device += now - left;
+	if (now - flight->queue > fold->slowest)
+		fold->slowest = now - flight->queue;
+}
+
+ALWAYS_INLINE void heat_up(__u32 device, __u32 direction, __u64 ns)
+{
+	struct heat_key key = { .device = device, .direction = direction };
+	struct heat *heat = bpf_map_lookup_elem(&heats, &key);
+	__u32 cell = cell_of(ns);
+
+	if (!heat) {
+		static const struct heat none;
+
+		bpf_map_update_elem(&heats, &key, &none, BPF_NOEXIST);
+		heat = bpf_map_lookup_elem(&heats, &key);
+	}
+	if (heat && cell < CELLS)
+		heat->cells[cell]++;
+}
+
+/* True for one of a thousand: the limit rises by a 32nd at each of these, and falls by a 32,768th at each other. */
+ALWAYS_INLINE bool is_slow(__u64 *limit, __u64 ns)
+{
+	__u64 at = *limit;
+
+	if (slow_from)
+		return ns >= slow_from;
+	if (ns > at) {
+		*limit = at + (at >> 5);
+		return 1;
+	}
+	*limit = at - (at >> 15);
+	return 0;
+}
+
+ALWAYS_INLINE void tell_io(struct flight *flight, struct bio *bio, __u64 bytes, __u64 now)
+{
+	struct told_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+
+	if (!event) {
+		count(0);
+		return;
+	}
+	__builtin_memset(event, 0, sizeof(*event));
+	event->what = flight->kind == IO_DISCARD ? TOLD_DISCARD : TOLD_IO;
+	event->owner = flight->owner;
+	event->device = flight->device;
+	event->kind = flight->kind;
+	event->bytes = bytes;
+	event->sector = bio->bi_iter.bi_sector;
+	event->held = flight->held;
+	event->queue = flight->queue;
+	event->insert = flight->insert;
+	event->issue = flight->issue;
+	event->complete = now;
+	event->in_flight = flight->in_flight;
+	event->cpu = bpf_get_smp_processor_id();
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+/* The first bio of a request, or one without a request, has ended. */
+ALWAYS_INLINE void io_ends(struct flight *flight, struct bio *bio, __u64 bytes, __u64 now)
+{
+	__u32 direction = flight->kind == IO_READ || flight->kind == IO_AHEAD ? 0 : 1;
+	struct device *device = device_of(flight->device);
+	__u64 since = flight->held ? flight->held : flight->queue;
+
+	heat_up(flight->device, direction, now - flight->queue);
+	if (device && (is_slow(&device->limits[direction], now - since) || flight->kind == IO_DISCARD ||
+		       (flight->held && now - since > 1000000)))
+		tell_io(flight, bio, bytes, now);
+}
+
+/* A bio leaves the device. */
+ALWAYS_INLINE void leaves(struct flight *flight)
+{
+	__u32 number = flight->device;
+	struct device *device = bpf_map_lookup_elem(&devices, &number);
+
+	if (device && device->in_flight)
+		__sync_fetch_and_add(&device->in_flight, -1ULL);
+	flight->bio = 0;
+}
+
+SECTION("tp_btf/block_bio_complete")
+int watch_bio_complete(__u64 *context)
+{
+	struct bio *bio = first_argument(context, complete_argument);
+	struct cpu *cpu = this_cpu();
+	struct flight *flight;
+	__u64 now;
+
+	if (!cpu)
+		return 0;
+	flight = find_flight(address_of(cpu, BIO_ENDS, bio));
+	if (!flight)
+		return 0;
+	if (bio->bi_status != BLK_STS_AGAIN) {
+		now = bpf_ktime_get_ns();
+		add(flight, 1, flight->left, now);
+		io_ends(flight, bio, flight->left, now);
+	}
+	leaves(flight);
+	return 0;
+}
+
+ALWAYS_INLINE void flush_ends(struct request *request)
+{
+	__u32 number = disk_number(request->q->disk);
+	struct device *device = bpf_map_lookup_elem(&devices, &number);
+	struct told_event *event;
+
+	if (!device || !device->flush_since)
+		return;
+	event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	if (event) {
+		__builtin_memset(event, 0, sizeof(*event));
+		event->what = TOLD_FLUSH;
+		event->device = number;
+		event->kind = IO_FLUSH;
+		event->issue = device->flush_since;
+		event->complete = bpf_ktime_get_ns();
+		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+	} else {
+		count(0);
+	}
+	device->flush_since = 0;
+}
+
+/* A request whose bios were queued before we came. */
+ALWAYS_INLINE void add_unseen(struct request *request, __u32 bytes, __u64 now)
+{
+	struct flight unseen = { .owner = { .how = HOW_BEFORE } };
+
+	unseen.device = disk_number(request->q->disk);
+	unseen.kind = kind_of(request->cmd_flags, bytes);
+	add(&unseen, 1, bytes, now);
+}
+
+SECTION("tp_btf/block_rq_complete")
+int watch_complete(__u64 *context)
+{
+	struct request *request = (void *)context[0];
+	__u32 done = context[2];
+	struct cpu *cpu = this_cpu();
+	struct bio *bio = request->bio;
+	struct flight *flight;
+	bool whole;
+	__u64 now;
+	int i;
+
+	if (!cpu)
+		return 0;
+	if (!bio) {
+		if ((request->cmd_flags & REQ_OP_MASK) == 2)
+			flush_ends(request);
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	/* Of a request that ends in parts, the last is told. */
+	whole = done >= request->__data_len;
+	if (whole) {
+		flight = flight_of(cpu, REQUEST_ENDS, bio);
+		if (flight) {
+			add(flight, 1, 0, now);
+			io_ends(flight, bio, request->__data_len, now);
+		} else {
+			add_unseen(request, 0, now);
+		}
+	}
+	for (i = 0; i < CHAIN_MAX && bio; i++) {
+		__u32 size = bio->bi_iter.bi_size;
+
+		if (size > done)
+			break;
+		done -= size;
+		flight = flight_of(cpu, REQUEST_ENDS, bio);
+		if (flight) {
+			add(flight, 0, size, now);
+			if (flight->left > size)
+				__sync_fetch_and_add(&flight->left, -(__u64)size);
+			else
+				leaves(flight);
+		}
+		bio = bio->bi_next;
+	}
+	return 0;
+}
+
+/* A folio of a file becomes dirty: whoever does it owns what is written back. */
+SECTION("tp_btf/writeback_dirty_folio")
+int watch_dirty(__u64 *context)
+{
+	struct address_space *mapping = (void *)context[1];
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct cpu *cpu = this_cpu();
+	struct owner owner = {}, *known;
+	__u64 inode;
+
+	if (!cpu || !mapping || !works_for(task, &owner))
+		return 0;
+	inode = address_of(cpu, DIRTIES, mapping->host);
+	known = bpf_map_lookup_elem(&dirtiers, &inode);
+	if (known && known->process == owner.process && known->cgroup == owner.cgroup)
+		return 0;
+	bpf_map_update_elem(&dirtiers, &inode, &owner, BPF_ANY);
+	return 0;
+}
+
+SECTION("tp_btf/workqueue_queue_work")
+int watch_queue_work(__u64 *context)
+{
+	struct work_struct *work = (void *)context[2];
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct cpu *cpu = this_cpu();
+	struct owner owner = {};
+	__u64 key;
+
+	if (!cpu || !task->pid || !works_for(task, &owner))
+		return 0;
+	key = address_of(cpu, WORKS, work);
+	owner.how = HOW_WORK;
+	bpf_map_update_elem(&works, &key, &owner, BPF_ANY);
+	return 0;
+}
+
+SECTION("tp_btf/workqueue_execute_start")
+int watch_work_begins(__u64 *context)
+{
+	struct work_struct *work = (void *)context[0];
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *thread = thread_of(task->pid);
+	struct cpu *cpu = this_cpu();
+	struct owner *owner;
+	__u64 key;
+
+	if (!cpu || !thread)
+		return 0;
+	key = address_of(cpu, RUNS, work);
+	owner = bpf_map_lookup_elem(&works, &key);
+	thread->acts = 0;
+	if (throttle_work && (__u64)work->func == throttle_work) {
+		thread->acting.process = 0;
+		thread->acting.cgroup = 0;
+		thread->acting.how = HOW_THROTTLED;
+		thread->acts = 1;
+	} else if (owner) {
+		thread->acting = *owner;
+		thread->acts = 1;
+	}
+	return 0;
+}
+
+SECTION("tp_btf/workqueue_execute_end")
+int watch_work_ends(__u64 *context)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *thread = thread_of(task->pid);
+
+	(void)context;
+	if (thread)
+		thread->acts = 0;
+	return 0;
+}
+
+/* A handle in a transaction is a vote for its owner. */
+SECTION("tp_btf/jbd2_handle_start")
+int watch_handle(__u64 *context)
+{
+	struct transaction_key key = { .device = context[0], .number = context[1] };
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct owner owner = {};
+	struct vote *vote, first = {};
+
+	this_cpu();
+	if (!works_for(task, &owner))
+		return 0;
+	vote = bpf_map_lookup_elem(&votes, &key);
+	if (!vote) {
+		first.owner = owner;
+		first.lead = 1;
+		bpf_map_update_elem(&votes, &key, &first, BPF_ANY);
+		} else if (vote->owner.process == owner.process) {
+		vote->lead++;
+	} else if (vote->lead) {
+		vote->lead--;
+	} else {
+		vote->owner = owner;
+		vote->lead = 1;
+		}
+	return 0;
+}
+
+SECTION("tp_btf/jbd2_start_commit")
+int watch_commit_begins(__u64 *context)
+{
+	struct journal_s *journal = (void *)context[0];
+	struct transaction_s *transaction = (void *)context[1];
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *thread = thread_of(task->pid);
+	struct transaction_key key = {};
+	struct vote *vote;
+
+	this_cpu();
+	if (!thread)
+		return 0;
+	key.device = journal->j_fs_dev->bd_dev;
+	key.number = transaction->t_tid;
+	vote = bpf_map_lookup_elem(&votes, &key);
+	thread->acts = vote ? 1 : 0;
+	if (vote) {
+		thread->acting = vote->owner;
+		thread->acting.how = HOW_JOURNAL;
+	}
+	return 0;
+}
+
+SECTION("tp_btf/jbd2_end_commit")
+int watch_commit_ends(__u64 *context)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *thread = thread_of(task->pid);
+
+	(void)context;
+	if (thread)
+		thread->acts = 0;
+	return 0;
+}
+
+ALWAYS_INLINE bool waits_for_io(struct task_struct *task)
+{
+	__u64 field = 0;
+
+	bpf_probe_read_kernel(&field, sizeof(field),
+			      (void *)task + __builtin_preserve_field_info(task->in_iowait, 0));
+	field <<= __builtin_preserve_field_info(task->in_iowait, 4);
+	field >>= __builtin_preserve_field_info(task->in_iowait, 5);
+	return field != 0;
+}
+
+/* A process ends: its rows keep its name. */
+SECTION("tp_btf/sched_process_exit")
+int watch_exit(__u64 *context)
+{
+	struct task_struct *task = (void *)context[0];
+	__u32 process = task->tgid;
+	struct name name = {};
+
+	if (task->pid != task->tgid)
+		return 0;
+	this_cpu();
+	bpf_probe_read_kernel_str(name.text, sizeof(name.text), task->comm);
+	bpf_map_update_elem(&names, &process, &name, BPF_ANY);
+	return 0;
+}
+
+/* Asleep until an event that no signal replaces; or for an I/O. */
+ALWAYS_INLINE bool sleeps(struct task_struct *task)
+{
+	__u32 state = task->__state;
+
+	if (!state || state & STATE_NO_LOAD || task->flags & PF_KTHREAD || task->tgid == (int)watcher)
+		return 0;
+	return state & STATE_ASLEEP || waits_for_io(task);
+}
+
+SECTION("tp_btf/sched_waking")
+int watch_waking(__u64 *context)
+{
+	struct task_struct *task = (void *)context[0], *waker;
+	struct thread *thread;
+
+	if (task->flags & PF_KTHREAD || !(task->__state & 3))
+		return 0;
+	this_cpu();
+	thread = thread_of(task->pid);
+	if (!thread || !thread->asleep || thread->woken)
+		return 0;
+	thread->woken = bpf_ktime_get_ns();
+	waker = bpf_get_current_task_btf();
+	thread->waker = waker->pid;
+	bpf_probe_read_kernel_str(thread->waker_name, sizeof(thread->waker_name), waker->comm);
+	return 0;
+}
+
+ALWAYS_INLINE void tell_sleep(struct thread *thread, struct task_struct *task, struct task_struct *behind, __u64 now)
+{
+	struct told_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+
+	if (!event) {
+		count(0);
+		return;
+	}
+	__builtin_memset(event, 0, sizeof(*event));
+	event->what = TOLD_WAIT;
+	event->owner = owner_of(task);
+	event->queue = thread->asleep;
+	event->issue = thread->woken ? thread->woken : now;
+	event->complete = now;
+	event->thread = task->pid;
+	event->cpu = bpf_get_smp_processor_id();
+	event->waker = thread->waker;
+	event->behind = behind->pid;
+	bpf_probe_read_kernel_str(event->name, sizeof(event->name), task->comm);
+	__builtin_memcpy(event->waker_name, thread->waker_name, sizeof(event->waker_name));
+	bpf_probe_read_kernel_str(event->behind_name, sizeof(event->behind_name), behind->comm);
+	bpf_get_task_stack(task, event->frames, sizeof(event->frames), 0);
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+ALWAYS_INLINE void wakes_up(struct thread *thread, struct task_struct *task, struct task_struct *behind, __u64 now)
+{
+	struct owner owner = owner_of(task);
+	struct wait_key key = { .cgroup = owner.cgroup, .process = owner.process };
+	struct wait *wait = bpf_map_lookup_elem(&waits, &key), fresh = {};
+	__u64 woken = thread->woken ? thread->woken : now, *limit;
+	__u32 which = 3;
+
+	if (!wait) {
+		bpf_map_update_elem(&waits, &key, &fresh, BPF_NOEXIST);
+			wait = bpf_map_lookup_elem(&waits, &key);
+	}
+	if (wait) {
+		wait->sleeps++;
+		wait->slept += woken - thread->asleep;
+		wait->runnable += now - woken;
+	}
+	limit = bpf_map_lookup_elem(&counters, &which);
+	if (limit && is_slow(limit, now - thread->asleep))
+		tell_sleep(thread, task, behind, now);
+	thread->asleep = 0;
+}
+
+SECTION("tp_btf/sched_switch")
+int watch_switch(__u64 *context)
+{
+	struct task_struct *previous, *next;
+	struct thread *thread;
+	__u32 place;
+
+	/* Two pairs of loads, kept apart as in `first_argument`. */
+	if (switch_argument) {
+		previous = (void *)context[2];
+		next = (void *)context[3];
+		BARRIER();
+	} else {
+		previous = (void *)context[1];
+		next = (void *)context[2];
+	}
+	if (!context[0] && sleeps(previous)) {
+		this_cpu();
+		thread = thread_of(previous->pid);
+		if (thread) {
+			thread->asleep = bpf_ktime_get_ns();
+			thread->woken = 0;
+			thread->waker = 0;
+			thread->waker_name[0] = 0;
+		}
+	}
+	if (next->flags & PF_KTHREAD)
+		return 0;
+	place = next->pid & (THREADS - 1);
+	thread = bpf_map_lookup_elem(&threads, &place);
+	if (thread && thread->asleep && thread->number == (__u32)next->pid) {
+		this_cpu();
+		wakes_up(thread, next, previous, bpf_ktime_get_ns());
+	}
+	return 0;
+}
+
+char LICENSE[] SECTION("license") = "Dual MIT/GPL";

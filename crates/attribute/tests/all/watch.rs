@@ -1,0 +1,195 @@
+//! A watch of the whole host finds whose I/Os are whose, on devices of the test's own.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::process::Command;
+
+use iostack_attribute::bpf::BpfError;
+use iostack_attribute::watch::{WatchOptions, Watcher, explain};
+use iostack_model::answers::{IoKind, OwnedHow, OwnedIo, WaitCause, WatchSlice};
+use iostack_model::{Bytes, Nanos};
+use iostack_testkit::{Loop, Mounted, folder, or_skip};
+
+fn watcher(test: &str, slow_from: Option<Nanos>) -> Option<Watcher> {
+    match Watcher::attach(&WatchOptions { slow_from }) {
+        Ok(watcher) => Some(watcher),
+        Err(error @ (BpfError::NotPermitted { .. } | BpfError::Types(_))) => {
+            println!("SKIPPED {test}: {error}");
+            None
+        }
+        Err(error) => panic!("{error}: {error:?}"),
+    }
+}
+
+/// A loop device over a new file of so many bytes.
+fn device(test: &str, folder: &Path, bytes: u64) -> Option<Loop> {
+    let path = folder.join("disk");
+    File::create(&path).and_then(|file| file.set_len(bytes)).expect("the folder is writable");
+    or_skip(test, Loop::over(&path))
+}
+
+fn name_of(device: &Path) -> &str {
+    device.file_name().and_then(|name| name.to_str()).expect("a device has a name")
+}
+
+/// Rows of one device.
+fn rows<'a>(slice: &'a WatchSlice, device: &str) -> Vec<&'a OwnedIo> {
+    slice.ios.iter().filter(|row| row.device == device).collect()
+}
+
+/// Reads of 4 KiB past the page cache.
+fn read_directly(device: &Path, count: u64) {
+    let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(device).expect("our own device");
+    let room = vec![0_u8; 8192];
+    let skip = room.as_ptr().align_offset(4096);
+    let mut room = room;
+    for at in 0..count {
+        file.read_exact_at(&mut room[skip..skip + 4096], at * 8192).expect("it is long enough");
+    }
+}
+
+#[test]
+fn ninety_seven_reads_are_ninety_seven_reads_of_this_process() {
+    let test = "ninety_seven_reads_are_ninety_seven_reads_of_this_process";
+    let folder = folder!("watch-reads");
+    let Some(device) = device(test, &folder, 4 << 20) else { return };
+    let Some(mut watcher) = watcher(test, None) else { return };
+    let _before = watcher.slice();
+    read_directly(&device, 97);
+    let slice = watcher.slice();
+    let name = name_of(&device);
+    let mine = std::process::id();
+    let found = rows(&slice, name);
+    let reads: Vec<_> = found.iter().filter(|row| row.owner.process == mine && row.kind == IoKind::Read).collect();
+    assert_eq!(reads.len(), 1, "{found:#?}");
+    assert_eq!((reads[0].ios, reads[0].bytes, reads[0].how), (97, 97 * 4096, OwnedHow::Itself));
+    let (comm, whole) = (fs::read_to_string("/proc/self/comm").expect("it runs"), reads[0].queue_ns + reads[0].device_ns);
+    assert_eq!(reads[0].owner.name, comm.trim_end());
+    assert!(whole > 0 && reads[0].slowest_ns <= whole && reads[0].slowest_ns * 97 >= whole, "{reads:?}");
+    let told = slice.devices.iter().find(|device| device.name == name).expect("it was used");
+    assert_eq!(told.cells.iter().map(|(_, ios)| ios).sum::<u64>(), told.kernel_ios, "the kernel counts the same");
+    assert_eq!(slice.lost, 0);
+}
+
+#[test]
+fn what_is_written_back_belongs_to_who_wrote_it() {
+    let test = "what_is_written_back_belongs_to_who_wrote_it";
+    let folder = folder!("watch-back");
+    let Some(device) = device(test, &folder, 64 << 20) else { return };
+    let place = folder!("watch-back-place");
+    let Some(mounted) = or_skip(test, Mounted::new("ext4", device, place)) else { return };
+    let Some(mut watcher) = watcher(test, None) else { return };
+    let _before = watcher.slice();
+    let path = mounted.join("written");
+    // A process of its own, which has ended when its pages are written back.
+    let mut child = Command::new("dd");
+    child.args(["if=/dev/zero", &format!("of={}", path.display()), "bs=64k", "count=64", "status=none"]);
+    let mut child = child.spawn().expect("dd is everywhere");
+    let (writer, status) = (child.id(), child.wait().expect("it was started"));
+    assert!(status.success());
+    // Whoever syncs queues the rest itself; the flusher is asked to go first.
+    let _ = fs::write("/proc/sys/vm/drop_caches", "0");
+    let asked = Command::new("sync").arg("-f").arg(&path).status().expect("sync is everywhere");
+    assert!(asked.success());
+    let slice = watcher.slice();
+    let name = name_of(mounted.device());
+    let found = rows(&slice, name);
+    let of_writer: u64 =
+        found.iter().filter(|row| row.owner.process == writer && row.how == OwnedHow::WriteBack).map(|row| row.bytes).sum();
+    assert!(of_writer >= 4 << 20, "{of_writer} bytes of {writer}: {found:#?}");
+    let named = found.iter().find(|row| row.owner.process == writer).expect("it was just found");
+    assert_eq!(named.owner.name, "dd", "its name outlives it");
+}
+
+#[test]
+fn a_commit_belongs_to_who_filled_the_transaction() {
+    let test = "a_commit_belongs_to_who_filled_the_transaction";
+    let folder = folder!("watch-commit");
+    let Some(device) = device(test, &folder, 64 << 20) else { return };
+    let place = folder!("watch-commit-place");
+    let Some(mounted) = or_skip(test, Mounted::new("ext4", device, place)) else { return };
+    let Some(mut watcher) = watcher(test, Some(Nanos(100_000))) else { return };
+    let _before = watcher.slice();
+    let mut file = File::create(mounted.join("log")).expect("it is ours");
+    let mut slices = Vec::new();
+    for _ in 0..20 {
+        file.write_all(&[1; 4096]).and_then(|()| file.sync_all()).expect("there is room");
+        slices.push(watcher.slice());
+    }
+    let found: Vec<_> = slices.iter().flat_map(|slice| rows(slice, name_of(mounted.device()))).collect();
+    let journal: Vec<_> = found.iter().filter(|row| row.how == OwnedHow::Journal).collect();
+    assert!(!journal.is_empty(), "{found:#?}");
+    assert!(journal.iter().all(|row| row.owner.process == std::process::id()), "{journal:#?}");
+    let explained = explain(&slices, usize::MAX);
+    if watcher.limits().is_empty() {
+        let waits = explained.findings.iter().filter(|each| each.cause == WaitCause::Journal);
+        let own = waits.filter(|each| each.owner.process == std::process::id()).count();
+        assert!(own > 0, "each sync waits for a commit: {:?}", explained.causes);
+    }
+}
+
+#[test]
+fn a_cgroups_limit_is_named_with_the_process_it_holds_back() {
+    let test = "a_cgroups_limit_is_named_with_the_process_it_holds_back";
+    let folder = folder!("watch-limit");
+    let Some(device) = device(test, &folder, 4 << 20) else { return };
+    let group = format!("iostack-watch-{}", std::process::id());
+    let one = Path::new("/sys/fs/cgroup/blkio").join(&group);
+    let two = Path::new("/sys/fs/cgroup").join(&group);
+    let numbers = fs::read_to_string(format!("/sys/class/block/{}/dev", name_of(&device))).expect("it is there");
+    let numbers = numbers.trim();
+    // Version 1, else 2; either may be left to others.
+    let (place, limit, words) = if one.parent().is_some_and(Path::exists) {
+        (one, "blkio.throttle.read_iops_device", format!("{numbers} 20"))
+    } else {
+        (two, "io.max", format!("{numbers} riops=20"))
+    };
+    let made = fs::create_dir(&place).and_then(|()| fs::write(place.join(limit), words));
+    let Some(()) = or_skip(test, made.map_err(|error| format!("no cgroup with a limit: {error}"))) else {
+        let _ = fs::remove_dir(&place);
+        return;
+    };
+    let watched = watcher(test, None).map(|mut watcher| {
+        let _before = watcher.slice();
+        let command = format!(
+            "echo $$ > {}/cgroup.procs; exec dd if={} of=/dev/null bs=4k count=20 iflag=direct status=none",
+            place.display(),
+            device.display()
+        );
+        let status = Command::new("sh").args(["-c", &command]).status().expect("a shell is everywhere");
+        assert!(status.success());
+        watcher.slice()
+    });
+    fs::remove_dir(&place).expect("nobody is left in it");
+    let Some(slice) = watched else { return };
+    let explained = explain(&[slice], usize::MAX);
+    let held: Vec<_> =
+        explained.findings.iter().filter(|each| each.cause == WaitCause::CgroupLimit && each.owner.name == "dd").collect();
+    // 20 a second, let go two at a time each tenth of a second: nine times the next one is held back.
+    assert!(held.len() >= 6, "{held:#?} of {:?}", explained.causes);
+    assert!(held.iter().all(|each| each.sure && each.evidence[0].contains(&group)), "{held:#?}");
+}
+
+#[test]
+fn every_io_of_a_busy_device_is_counted_and_nothing_is_lost() {
+    let test = "every_io_of_a_busy_device_is_counted_and_nothing_is_lost";
+    let folder = folder!("watch-all");
+    let Some(device) = device(test, &folder, 32 << 20) else { return };
+    let Some(mut watcher) = watcher(test, None) else { return };
+    let _before = watcher.slice();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| read_directly(&device, 2000));
+        }
+    });
+    let slice = watcher.slice();
+    let found = rows(&slice, name_of(&device));
+    let of_all: u64 = found.iter().map(|row| row.ios).sum();
+    let told = slice.devices.iter().find(|each| each.name == name_of(&device)).expect("it was used");
+    assert_eq!((of_all, told.kernel_ios), (8000, 8000), "{found:#?}");
+    let owned: u64 = found.iter().filter(|row| row.is_owned()).map(|row| row.bytes).sum();
+    assert_eq!(Bytes(owned), Bytes(8000 * 4096));
+    assert_eq!(slice.lost, 0);
+}
