@@ -66,7 +66,7 @@ told! {
     Sweep: crate::sweep, table::of_sweep;
     WhatIf: crate::what_if;
     Watch: crate::watch, table::of_watch;
-    Why: crate::why;
+    Why: crate::why, table::of_why;
     Repro: crate::repro;
     IoCost: |cost: &IoCost| crate::iocost(std::slice::from_ref(cost), None, CostDetail::default());
     CostDiff: |diff: &CostDiff| {

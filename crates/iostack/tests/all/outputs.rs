@@ -23,6 +23,7 @@ const CHECK: &str = "check . --quick --size 16m --quiet";
 const SERVE: &str = "serve sim:zero --listen 127.0.0.1:0 --runtime 1ms --quiet";
 const FIO: &str = "fio --name=a --size=40k --on=sim:zero --eta=never";
 const HISTORY: &str = "history --store kept --quiet";
+const WHY: &str = "why record.jsonl --quiet";
 const EXPERIMENT: &str = "repro mine.toml --quiet";
 
 /// Way to try a row.
@@ -43,6 +44,8 @@ const FILES: &[(&str, &[&str], How)] = &[
     (STAGES, &["--output", "--html", "--timeline", "--csv", "--parquet"], How::Run),
     ("layers --pid 1", &["--output", "--html"], How::Refuse),
     ("layers --on sim:zero", &["--timeline", "--csv", "--parquet"], How::Refuse),
+    ("watch --runtime 1ms", &["--output", "--html", "--csv", "--parquet"], How::Refuse),
+    (WHY, &["--output", "--html", "--csv", "--parquet"], How::Run),
     ("sim show x25e", &["--html"], How::Run),
     (SWEEP, &["--csv", "--parquet", "--output", "--html"], How::Run),
     (WHAT_IF, &["--output", "--html"], How::Run),
@@ -73,7 +76,7 @@ const READ: &[&str] =
     &["--store", "--job", "--costs", "--assert", "--rules", "--replay", "--source", "--copy"];
 
 /// Flags whose value is a directory.
-const DIRECTORIES: &[(&str, &str)] = &[("repro", "--svg"), ("check", "--output")];
+const DIRECTORIES: &[(&str, &str)] = &[("repro", "--svg"), ("check", "--output"), ("watch", "--record")];
 
 /// Commands and what they print in each of their forms.
 const STDOUT: &[&str] = &[
@@ -116,12 +119,15 @@ const STDOUT: &[&str] = &[
     "history add outcome.json --store kept",
     HISTORY,
     "history --store kept --json",
+    WHY,
+    "why record.jsonl --json",
 ];
 
 /// A room with an outcome and an experiment in it.
 fn furnished(name: &str) -> Room {
     let room = Room::new(name);
     room.file("mine.toml", MINE);
+    room.file("record.jsonl", RECORD);
     for line in
         [format!("{RUN} --json --output outcome.json"), "history add outcome.json --store kept".to_owned()]
     {
@@ -130,6 +136,10 @@ fn furnished(name: &str) -> Room {
     }
     room
 }
+
+/// An interval of a watch in which nothing was seen.
+const RECORD: &str = "{\"kind\":\"watch --lines\",\"schema\":1,\"ended_unix_ns\":2000000000,\"elapsed\":1000000000,\"ios\":[],\"waits\":[],\
+                      \"devices\":[],\"slow\":[],\"sleeps\":[],\"events\":[],\"lost\":0,\"runs\":0,\"kernel_cost_ns\":0,\"own_cost_ns\":0}\n";
 
 const MINE: &str = r#"title = "Ten microseconds"
 source = "an example"

@@ -47,6 +47,7 @@ pub use run::run;
 pub use served::{live_served, served};
 pub use show::{claims, show};
 pub use sweep::sweep;
+pub(crate) use watch::cause_of_wait;
 pub use watch::{live_watch, watch, why};
 pub use what_if::{what_if, what_ifs_markdown};
 

@@ -213,7 +213,7 @@ pub fn live_watch(watch: &Watch, last: &WatchSlice) -> String {
 }
 
 /// Words for a cause.
-fn cause(cause: WaitCause) -> &'static str {
+pub(crate) fn cause_of_wait(cause: WaitCause) -> &'static str {
     match cause {
         WaitCause::CgroupLimit => "a cgroup's limit",
         WaitCause::Scheduler => "scheduler or queue",
@@ -262,14 +262,14 @@ fn answer(why: &Why) -> String {
     };
     let all: u64 = why.causes.iter().map(|(_, _, total)| total.0).sum();
     let share = percent(total.0 as f64 / all.max(1) as f64);
-    format!("{}: {number} of {} slow ones, {share} % of their time", cause(most), count(why.slow))
+    format!("{}: {number} of {} slow ones, {share} % of their time", cause_of_wait(most), count(why.slow))
 }
 
 fn cause_table(why: &Why) -> Table {
     let mut table = Table::of(&["cause", "slow ones", "time", "mean"]);
     for &(each, number, total) in &why.causes {
         let mean = time(total.0 as f64 / number.max(1) as f64);
-        table.row([cause(each).to_owned(), count(number), time(total.0 as f64), mean]);
+        table.row([cause_of_wait(each).to_owned(), count(number), time(total.0 as f64), mean]);
     }
     table
 }
@@ -283,7 +283,7 @@ fn told(finding: &WhyFinding) -> (String, String) {
     };
     let place = if device.is_empty() { String::new() } else { format!(" on {device}") };
     let sure = if *sure { "" } else { ", perhaps" };
-    let words = format!("{whose}: {what}{place}. {}{sure}. {}", capital(cause(finding.cause)), evidence.join(" "));
+    let words = format!("{whose}: {what}{place}. {}{sure}. {}", capital(cause_of_wait(finding.cause)), evidence.join(" "));
     (time(took.0 as f64), words)
 }
 

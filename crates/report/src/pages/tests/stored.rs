@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use iostack_model::answers::{
     Answer, Check, CostDiff, DevicePicture, History, IoCost, Iolat, Labelled, MergeReport, Repro, Served,
-    Sweep, WhatIf,
+    Sweep, Watch, WhatIf, Why,
 };
 use iostack_model::{Direction, Ladder, Layers, OutcomeFile, Stages};
 use iostack_stats::AbReport;
@@ -26,7 +26,7 @@ struct AnswerKind {
     schema: fn() -> Value,
 }
 
-const KINDS: [AnswerKind; 16] = [
+const KINDS: [AnswerKind; 18] = [
     kind::<OutcomeFile>(),
     kind::<Check>(),
     kind::<Iolat>(),
@@ -43,6 +43,8 @@ const KINDS: [AnswerKind; 16] = [
     kind::<Stages>(),
     kind::<Layers>(),
     kind::<Ladder>(),
+    kind::<Watch>(),
+    kind::<Why>(),
 ];
 
 const fn kind<A: Answer + DeserializeOwned + JsonSchema + Told + 'static>() -> AnswerKind {
@@ -256,7 +258,9 @@ fn short_answers() -> impl Iterator<Item = (String, Value)> {
         "simulated",
         "stages-process",
         "sweep",
+        "watch",
         "what-if-chain",
+        "why",
     ];
     let short = |name: &str| {
         let mut answer: Value = fixture::answer(name);
