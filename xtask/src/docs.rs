@@ -2,7 +2,8 @@
 //!
 //!   docs/*.md ──► target/book/src ──► mdbook ──► target/book/html/index.html
 //!   docs/README.md ──► SUMMARY.md ──┤
-//!   what iostack prints of keys and experiments, of which docs/ has a summary ──┘
+//!   what iostack prints of commands, options, keys and experiments, of which docs/ has a summary ──┤
+//!   experiments/lab/*.md, what the lab found when it was last asked ──┘
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,10 +16,15 @@ use crate::process;
 const BOOK: &str = "target/book";
 
 /// Pages that stand whole in the book alone, and what prints them. Digests of the prints are kept in docs/digests.txt.
-const PRINTED: [(&str, &[&str]); 2] = [
+const PRINTED: [(&str, &[&str]); 4] = [
+    ("commands.md", &["manual", "--markdown"]),
+    ("options.md", &["options", "--markdown"]),
     ("sheets.md", &["sim", "keys", "--markdown"]),
     ("repro.md", &["repro", "--markdown", "--quiet", "--svg", "target/book/src/images/repro"]),
 ];
+
+/// Pages that stand whole in the book alone, and that take an hour of booted machines to make.
+const RECORD: &str = "experiments/lab";
 
 /// Folder where mdbook is put when there is none.
 const TOOLS: &str = "target/tools";
@@ -40,6 +46,7 @@ pub(crate) fn chore(_: &[String]) -> Result<bool> {
     }
     let source = book.join("src");
     copy(Path::new("docs"), &source)?;
+    copy(Path::new(RECORD), &source)?;
     for (page, words) in PRINTED {
         print(&source.join(page), words)?;
     }
@@ -52,7 +59,7 @@ pub(crate) fn chore(_: &[String]) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes what the program prints over a page, or below its head where the print has none of its own.
+/// Writes what the program prints over a page, or below its words before the first section where the print has no title.
 fn print(page: &Path, words: &[&str]) -> Result<()> {
     println!("docs      {}: iostack {}", page.display(), words.join(" "));
     let run = ["run", "--quiet", "--profile", "first", "--package", "iostack", "--"];
@@ -64,7 +71,8 @@ fn print(page: &Path, words: &[&str]) -> Result<()> {
     let head = if has_head {
         String::new()
     } else {
-        fs::read_to_string(page).with_context(|| page.display().to_string())? + "\n"
+        let page = fs::read_to_string(page).with_context(|| page.display().to_string())?;
+        page.split("\n## ").next().unwrap_or_default().trim_end().to_owned() + "\n\n"
     };
     fs::write(page, head + &printed).with_context(|| page.display().to_string())
 }

@@ -196,7 +196,8 @@ fn word((name, value): &(String, String)) -> String {
     if value.is_empty() { format!("--{name}") } else { format!("--{name}={value}") }
 }
 
-fn help() -> String {
+/// Text of `iostack fio --help`.
+pub(super) fn help() -> String {
     let mut text = "iostack fio [options] [job options] <job file(s)>\n".to_owned();
     for (name, takes_value, meaning) in iostack_workload::fio_command_options() {
         let name = format!("  --{name}{}", if takes_value { "=.." } else { "" });

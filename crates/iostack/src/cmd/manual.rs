@@ -1,4 +1,4 @@
-//! `iostack manual`: man pages and completions, from the table of flags that `--help` is made of.
+//! `iostack manual`: man pages, completions and a page of all commands, from the table of flags that `--help` is made of.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use iostack_host::save::{self, Output};
 use iostack_workload::Dialect;
 
 use crate::Arguments;
-use crate::cmd::options;
+use crate::cmd::{fio, options};
 use crate::exit::Ended;
 use crate::talk::data;
 
@@ -28,20 +28,27 @@ zsh needs fpath+=~/.local/share/zsh/site-functions before compinit in its .zshrc
 pub(crate) struct ManualArgs {
     /// A `share` folder, such as ~/.local/share or /usr/local/share; made where
     /// it is missing.
-    #[arg(value_name = "FOLDER")]
-    folder: PathBuf,
+    #[arg(value_name = "FOLDER", required_unless_present = "markdown")]
+    folder: Option<PathBuf>,
     /// Write over the files of another version.
     #[arg(long)]
     replace: bool,
+    /// Print the help of every command as a page in Markdown instead.
+    #[arg(long, conflicts_with_all = ["folder", "replace"])]
+    markdown: bool,
 }
 
 /// Writes them, and prints their names.
 pub(crate) fn run(args: &ManualArgs) -> anyhow::Result<Ended> {
+    let Some(folder) = args.folder.as_ref().filter(|_| !args.markdown) else {
+        data(&(helps(&Arguments::command(), &[]).trim_end().to_owned() + "\n"));
+        return Ok(Ended::Done);
+    };
     let mut files = completions();
     let mut command = Arguments::command().disable_help_subcommand(true);
     command.build();
     pages(&command, &mut files)?;
-    let files: Vec<_> = files.into_iter().map(|(name, text)| (args.folder.join(name), text)).collect();
+    let files: Vec<_> = files.into_iter().map(|(name, text)| (folder.join(name), text)).collect();
     for folder in files.iter().filter_map(|(path, _)| path.parent()) {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
     }
@@ -55,6 +62,29 @@ pub(crate) fn run(args: &ManualArgs) -> anyhow::Result<Ended> {
         data(&format!("{}\n", path.display()));
     }
     Ok(Ended::Done)
+}
+
+/// Heading above the options of a job.
+const JOB_OPTIONS: &str = "\nWhat is asked:\n";
+
+/// Help of a command, then of those below it, in Markdown. The options of a job are told once.
+fn helps(command: &clap::Command, above: &[&str]) -> String {
+    let words = [above, &[command.get_name()]].concat();
+    let name = words.join(" ");
+    let asked = [&words[..], &["--help"]].concat();
+    let help = match crate::in_groups(Arguments::command()).try_get_matches_from(asked) {
+        Err(help) => help.to_string(),
+        Ok(_) => fio::help(),
+    };
+    let told = match help.split_once(JOB_OPTIONS) {
+        Some((before, _)) if name != "iostack run" => {
+            format!("{before}{JOB_OPTIONS}  The options of `iostack run`, above.")
+        }
+        _ => help,
+    };
+    let lines: Vec<&str> = told.trim_end().lines().map(str::trim_end).collect();
+    let below: String = command.get_subcommands().map(|one| helps(one, &words)).collect();
+    format!("## {name}\n\n```text\n{}\n```\n\n{below}", lines.join("\n"))
 }
 
 /// Path below `share`, and content.

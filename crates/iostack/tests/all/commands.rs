@@ -23,9 +23,8 @@ enum Trial {
 
 /// Words of "page: command"; the first row whose words are in it decides.
 const TRIALS: &[(&str, Trial)] = &[
-    ("docs/repro.md: ", Flags),           // written by `iostack repro`, and run by it
-    ("docs/lab-results.md: ", Flags),     // written by `iostack repro --lab`
-    ("docs/lab-experiments.md: ", Flags), // written by `iostack repro lab-modes ..`
+    ("docs/repro.md: ", Flags),  // written by `iostack repro`, and run by it
+    ("experiments/lab/", Flags), // written by `iostack repro --lab`
     ("/dev/", Flags),
     ("/mnt/", Flags),
     ("sudo ", Flags),
@@ -55,10 +54,13 @@ const FOLDERS: [&str; 4] = ["jobs", "crates", "experiments", "kernel"];
 /// Flags and signs behind which a file is named that the command writes.
 const WRITES: [&str; 6] = [">", "--output", "--html", "--write", "--save-reference", "--timeline"];
 
-/// Name and text of README.md and of each page of docs/, in order.
+/// Name and text of README.md, of each page of docs/ and of those that only the book has, in order.
 fn pages() -> BTreeMap<String, String> {
-    let docs = names(&root().join("docs")).into_iter().filter(|name| name.contains('.'));
-    let all = docs.map(|name| format!("docs/{name}")).chain(["README.md".to_owned()]);
+    let pages = |folder: &'static str| {
+        let pages = names(&root().join(folder)).into_iter().filter(|name| name.contains('.'));
+        pages.map(move |name| format!("{folder}/{name}"))
+    };
+    let all = pages("docs").chain(pages("experiments/lab")).chain(["README.md".to_owned()]);
     all.map(|name| (name.clone(), std::fs::read_to_string(root().join(name)).expect("UTF-8"))).collect()
 }
 
@@ -226,7 +228,7 @@ fn every_command_of_the_pages_works_as_it_is_typed() {
 fn every_link_and_image_of_the_pages_leads_to_a_file() {
     let mut seen = 0;
     for (page, text) in pages() {
-        let folder = root().join(&page).parent().expect("a page is in a folder").to_owned();
+        let folder = root().join(if page == "README.md" { "" } else { "docs" });
         let prose = text.split("```").step_by(2).collect::<String>();
         for link in prose.split("](").skip(1) {
             let target = link.split(')').next().expect("at least one").split('#').next().expect("one");

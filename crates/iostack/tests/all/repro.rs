@@ -1,8 +1,9 @@
-//! Does `docs/repro.md` say what the program finds, and does a claim that fails end in exit 1?
+//! Does `docs/repro.md` say what the program finds, do the pages of the lab what it found, and does a claim that fails end in exit 1?
 
 use std::collections::BTreeMap;
 
 use crate::digests;
+use crate::docs::ends_with;
 use crate::shared::{Room, heard, iostack, printed, refused, root, said};
 
 /// What the program prints of these experiments: all of it, and each one's section and pictures by name.
@@ -59,13 +60,75 @@ fn the_quick_reproductions_are_those_of_the_book() {
 #[ignore = "slow: minutes"]
 fn the_page_of_reproductions_is_what_the_program_prints() {
     let (page, prints) = prints(&[], &Room::new("all"));
-    let (summary, path) = (summary(&page), root().join("docs/repro.md"));
-    if std::env::var_os("IOSTACK_PAGES").is_some_and(|wish| wish == "overwrite") {
-        std::fs::write(&path, &summary).expect("the manual can be written");
-    }
-    let kept = std::fs::read_to_string(&path).expect("the page");
-    assert!(kept == summary, "docs/repro.md is out of date: IOSTACK_PAGES=overwrite writes it");
+    ends_with("repro.md", &summary(&page));
     digests::compare(&prints);
+}
+
+/// A table without its columns `claim` and `asked`.
+fn verdicts(table: &str) -> String {
+    let short = |line: &str| {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
+        format!("|{}|", [&cells[..1], &cells[2..6]].concat().join("|"))
+    };
+    table.lines().map(short).collect::<Vec<_>>().join("\n")
+}
+
+/// Sentence on how far predicted figures are off, from the last column of their table.
+fn predicted(table: &str) -> String {
+    let cells = table.lines().skip(2).filter_map(|line| line.trim_end_matches(" |").rsplit(' ').next());
+    let mut off: Vec<f64> = cells.filter_map(|cell| cell.parse().ok()).map(f64::abs).collect();
+    off.sort_by(f64::total_cmp);
+    let (half, worst) = (off[off.len() / 2], off[off.len() - 1]);
+    format!(
+        "The simulation had predicted {} figures of these runs: half within {half:.0} %, the worst {worst:.0} % off.",
+        off.len()
+    )
+}
+
+/// Beginnings of parts of the record that only the book has.
+const LEFT_OUT: [&str; 5] = ["```", "- `", "Linux ", "Measured: ", "What the simulated"];
+
+/// Summary of the lab's record, without reasons, commands, layers and single figures.
+fn summary_of_lab(name: &str, record: &str) -> String {
+    let mut sections = record.split("\n## ");
+    let head = sections.next().and_then(|head| head.split("\n| ").next()).expect("words before a table");
+    let mut text = head.trim_end().to_owned();
+    for section in sections {
+        text += "\n\n##";
+        let (mut before, mut is_judged) = ("", false);
+        for part in section.trim_end().split("\n\n") {
+            let said = if !part.starts_with('|') {
+                if LEFT_OUT.iter().any(|start| part.starts_with(start)) { "" } else { part }.to_owned()
+            } else if !is_judged {
+                is_judged = true;
+                verdicts(part)
+            } else if before.starts_with("What the simulated") {
+                predicted(part)
+            } else if before.starts_with("Linux ") {
+                part.lines().take(3).collect::<Vec<_>>().join("\n")
+            } else {
+                String::new()
+            };
+            if !said.is_empty() {
+                text += if before.is_empty() { " " } else { "\n\n" };
+                text += &said;
+            }
+            before = part;
+        }
+    }
+    let record = format!("[the record](../experiments/lab/{name})");
+    text + &format!(
+        "\n\nEach in full, with reasons, commands and every figure: {record}, or the book (`make docs`).\n"
+    )
+}
+
+#[test]
+fn the_pages_of_the_lab_are_summaries_of_its_record() {
+    for name in ["lab-results.md", "lab-experiments.md"] {
+        let record = std::fs::read_to_string(root().join("experiments/lab").join(name)).expect("the record");
+        assert!(record.matches("\n## ").count() > 3, "{name}");
+        ends_with(name, &summary_of_lab(name, &record));
+    }
 }
 
 /// An experiment of one point on a device that answers after 10 us, that is 100,000 a second.
