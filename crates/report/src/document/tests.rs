@@ -18,14 +18,14 @@ fn example() -> Document {
     let cells = [
         Cell::from("a|b").marked(marks),
         Cell::from("212k").small("±1.0%"),
-        Cell::of_bar(Bar::whole(2.0, 4.0, 0)),
+        Cell::from(Bar::whole(2.0, 4.0, 0)),
     ];
     table.row(cells).below.push("said below".into());
-    table.row([Cell::from("half"), Cell::from("106k"), Cell::of_bar(Bar::whole(1.0, 4.0, 1))]);
+    table.row([Cell::from("half"), Cell::from("106k"), Cell::from(Bar::whole(1.0, 4.0, 1))]);
     table.shown = 1;
     table.rest = Some(Row::of(["... 1 more", "106k"]));
     table.sums.push(Row::of(["SUM", "318k"]));
-    section.fact("label", "words").put(Block::Table(table)).list(vec!["an item".into()]);
+    section.fact("label", "words").table(table).list(vec!["an item".into()]);
     section.screen(Block::Words("screen only".into())).page(Block::Words("page only".into()));
     all.of_all = all.doubts.note([&steal], "everything");
     all.sections.push(section);
@@ -83,7 +83,7 @@ fn a_narrow_screen_leaves_out_the_light_and_cuts_words_not_numbers() {
     ];
     let mut table = Table::new(columns);
     table.row(["x".repeat(30), "1".repeat(20), "2".repeat(20), "3".repeat(20), "y".repeat(20)]);
-    section.put(Block::Table(table));
+    section.table(table);
     all.sections.push(section);
     let text = all.text();
     assert_fits(&text);
@@ -97,7 +97,7 @@ fn words_are_cut_behind_a_word() {
     let columns = vec![Column::words("name"), Column::words("what"), Column::number("number")];
     let mut table = Table::new(columns);
     table.row(["a", "waiting for a die that serves others", &"1".repeat(45)]);
-    section.put(Block::Table(table));
+    section.table(table);
     all.sections.push(section);
     assert!(all.text().contains("waiting for a die that…  "), "{}", all.text());
 }
@@ -108,7 +108,7 @@ fn words_in_the_last_column_go_on_below_each_other() {
     let mut section = Section::default();
     let mut table = Table::new(["number", "what it means"].map(Column::words).to_vec());
     table.row(["key".to_owned(), "many words ".repeat(20) + "end"]);
-    section.put(Block::Table(table));
+    section.table(table);
     all.sections.push(section);
     let text = all.text();
     assert_fits(&text);
@@ -127,7 +127,7 @@ fn a_name_that_its_column_would_cut_has_lines_of_its_own() {
     table.row(["short".to_owned(), "1".repeat(40)]);
     table.row(["word ".repeat(20) + "last", "2".repeat(40)]);
     table.row(["x".repeat(99), "3".repeat(40)]);
-    section.put(Block::Table(table));
+    section.table(table);
     all.sections.push(section);
     let text = all.text();
     assert_fits(&text);
