@@ -2,7 +2,7 @@
 //!
 //! Words and rows that the terminal, the page and the manual share. Start reading at [`digest`].
 
-use iostack_model::answers::{Repro, ReproBasis, ReproVerdict};
+use iostack_model::answers::{Repro, ReproBasis, ReproTally, ReproVerdict};
 
 use crate::document::Table;
 use crate::lists::{Joined, grouped};
@@ -61,40 +61,36 @@ pub(crate) fn digest(repro: &Repro) -> Digest {
 
 /// A row a document: of each kind of evidence `hold/judged`.
 fn rests(repro: &Repro) -> Table {
-    let heads: Vec<&str> = std::iter::once("document").chain(ReproBasis::ALL.map(ReproBasis::word)).collect();
-    let cell =
-        |[judged, hold]: [usize; 2]| if judged == 0 { "-".to_owned() } else { format!("{hold}/{judged}") };
-    let row = |name: &str, document: Option<&str>| {
-        let cells = repro.tally(document).by_basis.map(cell);
-        std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>()
-    };
-    of_documents(repro, &heads, row)
+    let tallies = tallies(repro);
+    let mut table = Table::over(&tallies).words("document", |(name, _)| *name);
+    for (at, basis) in ReproBasis::ALL.iter().enumerate() {
+        table = table.number(basis.word(), |(_, tally)| match tally.by_basis[at] {
+            [0, _] => "-".to_owned(),
+            [judged, hold] => format!("{hold}/{judged}"),
+        });
+    }
+    table.done()
 }
 
-/// A row for each document of which something was asked, and one for all.
-fn of_documents(repro: &Repro, heads: &[&str], row: impl Fn(&str, Option<&str>) -> Vec<String>) -> Table {
-    let asked = repro.documents.iter().filter(|document| {
-        let tally = repro.tally(Some(&document.id));
-        tally.claims + tally.missing > 0
-    });
-    let mut table = Table::of(heads);
-    for document in asked {
-        table.row(row(&document.id, Some(&document.id)));
+/// Counts of each document of which something was asked, and of all.
+fn tallies(repro: &Repro) -> Vec<(&str, ReproTally)> {
+    let documents = repro.documents.iter().map(|one| (one.id.as_str(), repro.tally(Some(&one.id))));
+    let mut tallies: Vec<_> = documents.filter(|(_, tally)| tally.claims + tally.missing > 0).collect();
+    if tallies.len() != 1 {
+        tallies.push(("all", repro.tally(None)));
     }
-    if table.rows.len() != 1 {
-        table.row(row("all", None));
-    }
-    table
+    tallies
 }
 
 fn documents(repro: &Repro) -> Table {
-    let heads = ["document", "statements", "hold", "off", "unknown", "left out"];
-    let row = |name: &str, document: Option<&str>| {
-        let tally = repro.tally(document);
-        let counts = [tally.claims + tally.missing, tally.hold, tally.off, tally.unknown, tally.missing];
-        std::iter::once(name.to_owned()).chain(counts.map(|count| count.to_string())).collect::<Vec<_>>()
-    };
-    of_documents(repro, &heads, row)
+    Table::over(&tallies(repro))
+        .words("document", |(name, _)| *name)
+        .number("statements", |(_, tally)| (tally.claims + tally.missing).to_string())
+        .number("hold", |(_, tally)| tally.hold.to_string())
+        .number("off", |(_, tally)| tally.off.to_string())
+        .number("unknown", |(_, tally)| tally.unknown.to_string())
+        .number("left out", |(_, tally)| tally.missing.to_string())
+        .done()
 }
 
 fn sentence(repro: &Repro) -> String {

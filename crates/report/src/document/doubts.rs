@@ -38,7 +38,7 @@ pub(crate) struct Marks(Vec<usize>);
 
 impl Marks {
     fn of_kinds(kinds: impl Iterator<Item = usize>) -> Marks {
-        Marks(BTreeSet::from_iter(kinds).into_iter().collect())
+        Marks(kinds.collect::<BTreeSet<_>>().into_iter().collect())
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -84,7 +84,7 @@ pub(crate) struct Section {
     pub(crate) short: String,
     /// Heading on a page.
     pub(crate) title: String,
-    /// What is in it, where a page folds it.
+    /// Summary of the contents, where a page folds the section.
     pub(crate) fold: Option<String>,
     pub(crate) blocks: Vec<(To, Block)>,
 }

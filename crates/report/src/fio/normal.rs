@@ -203,11 +203,9 @@ fn status(outcomes: &[&Outcome], direction: Direction) -> String {
     let ran: Vec<Side<'_>> = sides.filter(|side| side.ios() > 0).collect();
     let Some(elapsed) = ran.iter().map(|side| side.elapsed).max() else { return String::new() };
     let bytes: u64 = ran.iter().map(|side| side.flow.bytes.0).sum();
-    let ends = |of: fn(&Side<'_>) -> u64| {
-        let all = || ran.iter().map(of);
-        [all().min().unwrap_or(0), all().max().unwrap_or(0)]
-    };
-    let ([least, most], [shortest, longest]) = (ends(|side| side.rate() as u64), ends(|side| side.runtime_ms()));
+    let ends = |all: Vec<u64>| [all.iter().min(), all.iter().max()].map(|end| end.copied().unwrap_or(0));
+    let [least, most] = ends(ran.iter().map(|side| side.rate() as u64).collect());
+    let [shortest, longest] = ends(ran.iter().map(Side::runtime_ms).collect());
     let [[all_binary, least_binary, most_binary], [all, least, most]] = [BINARY, DECIMAL].map(|base| {
         [per_second(bytes, elapsed) as u64, least, most].map(|rate| number(rate, 4, base, "B/s"))
     });

@@ -24,9 +24,9 @@ pub(crate) struct StepCurve<'a> {
 
 /// The points by series, each series in order of x.
 pub(crate) fn curves(points: &[Point]) -> Vec<StepCurve<'_>> {
-    let named = grouped(points.iter().map(|point| (point.series.name(), point)));
-    let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
-    let curves = named.into_iter().zip(slots(&names)).map(|((name, mut points), slot)| {
+    let series = grouped(points.iter().map(|point| (point.series.name(), point)));
+    let names: Vec<&str> = series.iter().map(|(name, _)| *name).collect();
+    let curves = series.into_iter().zip(slots(&names)).map(|((name, mut points), slot)| {
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         StepCurve { name, slot, points }
     });

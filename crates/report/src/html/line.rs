@@ -51,10 +51,10 @@ fn line<'a>(stages: impl Iterator<Item = (Stage, &'a Bins)>, whole_ns: f64) -> S
         };
         // Neighbours of one part are told apart; a part of one stage has the colour of its name.
         let shade = if stage.part() == Part::Platform { index % 2 } else { 0 };
-        let (slot, x, wide, share) = (slot(stage), from * 100.0, width * 100.0, percent(width));
+        let (slot, x, wide, percent) = (slot(stage), from * 100.0, width * 100.0, percent(width));
         out += &format!(
             "<svg class=\"s{slot} shade{shade}\" x=\"{x:.3}%\" width=\"{wide:.3}%\" height=\"{HEIGHT}\"><title>{name}: \
-                 {mean}, {share} % ({})</title><rect width=\"100%\" height=\"{HEIGHT}\"/>{label}</svg>",
+                 {mean}, {percent} % ({})</title><rect width=\"100%\" height=\"{HEIGHT}\"/>{label}</svg>",
             stage.meaning(),
         );
         from += width;

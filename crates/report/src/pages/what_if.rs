@@ -126,7 +126,7 @@ fn figures(report: &WhatIf, all: &mut Document) -> Section {
     section.table(if let [before, after] = runs[..] {
         side_by_side(report, &known, [before, after], rates)
     } else {
-        one_by_one(report, &known, &runs, rates)
+        one_by_one(report, &known, &runs, &rates)
     });
     section
 }
@@ -156,7 +156,7 @@ fn one_by_one(
     report: &WhatIf,
     figures: &[&WhatIfRow],
     runs: &[Option<&WhatIfFigures>],
-    rates: Vec<Cell>,
+    rates: &[Cell],
 ) -> Table {
     let iops = |at: usize| runs[at].map_or(0.0, |run| run.iops);
     let most = (0..runs.len()).map(iops).fold(0.0, f64::max);

@@ -108,6 +108,12 @@ pub(crate) fn time(ns: f64) -> String {
     }
 }
 
+/// The text with a capital at its beginning.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A share of 0..=1 as a bare percentage: `15.3`, `100.0`.
 pub(crate) fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.1}", (share * 100.0).clamp(0.0, 999.9)) } else { "-".to_owned() }

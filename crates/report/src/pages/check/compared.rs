@@ -15,26 +15,26 @@ use crate::pages::numbers::{captioned, per_io};
 use crate::text::format::{or_dash, percent, rate};
 
 /// Measure that a column of bars stands for.
-pub(super) struct Measure {
+pub(super) struct BarMeasure {
     head: &'static str,
     quantity: Quantity,
     value: fn(&Outcome) -> Interval,
 }
 
-const RATE: Measure = Measure { head: "IOPS", quantity: Quantity::Count, value: iops };
-const DURABLE: Measure = Measure { head: "durable writes per second", ..RATE };
-const BANDWIDTH: Measure =
-    Measure { head: "bandwidth, MB/s", quantity: Quantity::Bandwidth, value: bandwidth };
-const CPU: Measure = Measure {
+const RATE: BarMeasure = BarMeasure { head: "IOPS", quantity: Quantity::Count, value: iops };
+const DURABLE: BarMeasure = BarMeasure { head: "durable writes per second", ..RATE };
+const BANDWIDTH: BarMeasure =
+    BarMeasure { head: "bandwidth, MB/s", quantity: Quantity::Bandwidth, value: bandwidth };
+const CPU: BarMeasure = BarMeasure {
     head: "CPU time per I/O",
     quantity: Quantity::Nanos,
     value: |outcome| Interval::exact(outcome.cpu_ns_per_io().unwrap_or(f64::NAN)),
 };
-const TAIL: Measure =
-    Measure { head: "p99 latency", value: |outcome| quantile(&outcome.latency(), 0.99), ..CPU };
-const CALL_MEDIAN: Measure =
-    Measure { head: "p50 latency", value: |outcome| quantile(&call_latency(outcome), 0.5), ..CPU };
-const CALL_TAIL: Measure = Measure { value: |outcome| quantile(&call_latency(outcome), 0.99), ..TAIL };
+const TAIL: BarMeasure =
+    BarMeasure { head: "p99 latency", value: |outcome| quantile(&outcome.latency(), 0.99), ..CPU };
+const CALL_MEDIAN: BarMeasure =
+    BarMeasure { head: "p50 latency", value: |outcome| quantile(&call_latency(outcome), 0.5), ..CPU };
+const CALL_TAIL: BarMeasure = BarMeasure { value: |outcome| quantile(&call_latency(outcome), 0.99), ..TAIL };
 
 const INTERVAL: &str = "\u{b1}: 95 % interval of the mean; of percentiles from order statistics";
 /// Parts of the CPU time, each with its colour.
@@ -43,7 +43,7 @@ const CPU_PARTS: [(usize, &str); 3] = [(0, "user"), (4, "system"), (5, "kernel w
 /// Alternatives of a step: a row each, bars of these measures, then details in words.
 pub(super) struct Comparison {
     of: &'static str,
-    measures: &'static [Measure],
+    measures: &'static [BarMeasure],
     heads: &'static [&'static str],
     details: fn(&Outcome) -> Vec<String>,
     /// Rows are grouped by series and called by label, not the other way round.
@@ -51,9 +51,9 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    const fn of(
+    const fn new(
         of: &'static str,
-        measures: &'static [Measure],
+        measures: &'static [BarMeasure],
         heads: &'static [&'static str],
         details: fn(&Outcome) -> Vec<String>,
     ) -> Comparison {
@@ -64,15 +64,15 @@ impl Comparison {
 const OF_ENGINES: [&str; 4] = ["clocks / I/O", "syscalls / I/O", "switches / I/O", "busiest thread"];
 const OF_PATHS: [&str; 4] = ["CPU / KiB", "p50", "p99", "syscalls / I/O"];
 
-pub(super) const ENGINES: Comparison = Comparison::of("engine", &[RATE, CPU], &OF_ENGINES, costs);
-pub(super) const PATHS: Comparison = Comparison::of("path", &[BANDWIDTH, CPU], &OF_PATHS, byte_costs);
+pub(super) const ENGINES: Comparison = Comparison::new("engine", &[RATE, CPU], &OF_ENGINES, costs);
+pub(super) const PATHS: Comparison = Comparison::new("path", &[BANDWIDTH, CPU], &OF_PATHS, byte_costs);
 pub(super) const SCHEDULERS: Comparison = Comparison {
     by_series: true,
-    ..Comparison::of("scheduler", &[RATE, TAIL], &["CPU / I/O", "p50"], short_costs)
+    ..Comparison::new("scheduler", &[RATE, TAIL], &["CPU / I/O", "p50"], short_costs)
 };
-pub(super) const CELLS: Comparison = Comparison::of("cell", &[BANDWIDTH, RATE], &["p50", "p99"], tails);
+pub(super) const CELLS: Comparison = Comparison::new("cell", &[BANDWIDTH, RATE], &["p50", "p99"], tails);
 pub(super) const CALLS: Comparison =
-    Comparison::of("call", &[DURABLE, CALL_MEDIAN, CALL_TAIL], &[], |_| Vec::new());
+    Comparison::new("call", &[DURABLE, CALL_MEDIAN, CALL_TAIL], &[], |_| Vec::new());
 
 /// Time of the call that makes data durable, else of the I/O.
 pub(super) fn call_latency(outcome: &Outcome) -> Bins {
@@ -131,7 +131,7 @@ fn row_name(point: &Point, by_series: bool, grouped: bool, series: usize) -> Str
 }
 
 /// A bar, as long as its share of the longest of its group, and its number.
-fn drawn_and_told(measure: &Measure, point: &Point, group: &[&Point], colour: usize) -> [Cell; 2] {
+fn drawn_and_told(measure: &BarMeasure, point: &Point, group: &[&Point], colour: usize) -> [Cell; 2] {
     let value = |point: &Point| (measure.value)(&point.outcome);
     let most =
         group.iter().map(|point| value(point).mean).filter(|mean| mean.is_finite()).fold(0.0, f64::max);

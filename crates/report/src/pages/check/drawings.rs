@@ -14,7 +14,7 @@ use crate::html::plot::{Axis, Look, Plot, Quantity, Scale, Series, Spot};
 use crate::html::time::over_time;
 use crate::lists::distinct;
 use crate::pages::numbers::{all_numbers, captioned as with_caption, heat_map};
-use crate::text::format::time;
+use crate::text::format::{capitalised, time};
 
 /// Table and plots in the section of a step.
 #[derive(Default)]
@@ -118,11 +118,6 @@ fn depth(step: &Step, doubts: &mut Doubts) -> Figures {
     let heading = "The price of throughput: latency as depth grows (depth beside each point)";
     let price = figures::latency_over_throughput(&curves(&step.points), heading);
     captioned([(Plot { wide: true, ..price }, RANK_BAND)], step, doubts)
-}
-
-pub(super) fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn size(step: &Step, doubts: &mut Doubts) -> Figures {

@@ -3,7 +3,7 @@
 use iostack_model::answers::{AgainstFigure, Check, Point, Step, StepKind};
 use iostack_model::{Bins, Outcome, Stage, Way};
 
-use super::drawings::{capitalised, iops_axis, outcomes, step_axis};
+use super::drawings::{iops_axis, outcomes, step_axis};
 use super::letters;
 use crate::document::{Block, Cell, Column, Document, Section, Table};
 use crate::html::figures::{self, RANK_BAND, RATE_BAND, StepCurve, curves, iops};
@@ -11,7 +11,7 @@ use crate::html::plot::{Look, Plot, PlotMark, Scale, Series, Spot};
 use crate::lists::{Joined, grouped};
 use crate::pages::numbers::captioned;
 use crate::pages::stages::bar;
-use crate::text::format::{brief, rate, time};
+use crate::text::format::{brief, capitalised, rate, time};
 
 /// Puts the picture below the tiles of a page, and before the tables of a screen.
 pub(super) fn first(check: &Check, all: &mut Document) {
