@@ -2,9 +2,11 @@
 //!
 //! Words and rows that the terminal, the page and the manual share. Start reading at [`digest`].
 
-use iostack_model::answers::{Repro, ReproBasis, ReproVerdict};
+use iostack_model::answers::{Repro, ReproBasis, ReproTally, ReproVerdict};
 
 use crate::document::Table;
+use crate::lists::{Joined, grouped};
+use crate::text::format::or_dash;
 
 /// The whole in tables and sentences.
 pub(crate) struct Digest {
@@ -59,58 +61,52 @@ pub(crate) fn digest(repro: &Repro) -> Digest {
 
 /// A row a document: of each kind of evidence `hold/judged`.
 fn rests(repro: &Repro) -> Table {
-    let heads: Vec<&str> = std::iter::once("document").chain(ReproBasis::ALL.map(ReproBasis::word)).collect();
-    let cell =
-        |[judged, hold]: [usize; 2]| if judged == 0 { "-".to_owned() } else { format!("{hold}/{judged}") };
-    let row = |name: &str, document: Option<&str>| {
-        let cells = repro.tally(document).by_basis.map(cell);
-        std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>()
-    };
-    of_documents(repro, &heads, row)
+    let tallies = tallies(repro);
+    let mut table = Table::over(&tallies).words("document", |(name, _)| *name);
+    for (at, basis) in ReproBasis::ALL.iter().enumerate() {
+        table = table.number(basis.word(), |(_, tally)| match tally.by_basis[at] {
+            [0, _] => "-".to_owned(),
+            [judged, hold] => format!("{hold}/{judged}"),
+        });
+    }
+    table.done()
 }
 
-/// A row for each document of which something was asked, and one for all.
-fn of_documents(repro: &Repro, heads: &[&str], row: impl Fn(&str, Option<&str>) -> Vec<String>) -> Table {
-    let asked = repro.documents.iter().filter(|document| {
-        let tally = repro.tally(Some(&document.id));
-        tally.claims + tally.missing > 0
-    });
-    let mut table = Table::of(heads);
-    for document in asked {
-        table.row(row(&document.id, Some(&document.id)));
+/// Counts of each document of which something was asked, and of all.
+fn tallies(repro: &Repro) -> Vec<(&str, ReproTally)> {
+    let documents = repro.documents.iter().map(|one| (one.id.as_str(), repro.tally(Some(&one.id))));
+    let mut tallies: Vec<_> = documents.filter(|(_, tally)| tally.claims + tally.missing > 0).collect();
+    if tallies.len() != 1 {
+        tallies.push(("all", repro.tally(None)));
     }
-    if table.rows.len() != 1 {
-        table.row(row("all", None));
-    }
-    table
+    tallies
 }
 
 fn documents(repro: &Repro) -> Table {
-    let heads = ["document", "statements", "hold", "off", "unknown", "left out"];
-    let row = |name: &str, document: Option<&str>| {
-        let tally = repro.tally(document);
-        let counts = [tally.claims + tally.missing, tally.hold, tally.off, tally.unknown, tally.missing];
-        std::iter::once(name.to_owned()).chain(counts.map(|count| count.to_string())).collect::<Vec<_>>()
-    };
-    of_documents(repro, &heads, row)
+    Table::over(&tallies(repro))
+        .words("document", |(name, _)| *name)
+        .number("statements", |(_, tally)| (tally.claims + tally.missing).to_string())
+        .number("hold", |(_, tally)| tally.hold.to_string())
+        .number("off", |(_, tally)| tally.off.to_string())
+        .number("unknown", |(_, tally)| tally.unknown.to_string())
+        .number("left out", |(_, tally)| tally.missing.to_string())
+        .done()
 }
 
 fn sentence(repro: &Repro) -> String {
     let (tally, all) = (repro.tally(None), repro.fitted());
     let fitted = all.iter().filter(|one| one.judged).count();
-    let elsewhere = all.len() - fitted;
-    let more = if elsewhere == 0 {
-        String::new()
-    } else {
-        format!(
+    let more = match all.len() - fitted {
+        0 => String::new(),
+        elsewhere => format!(
             " {elsewhere} more were fitted to figures of data sheets that no claim here is about (iostack sim check)."
-        )
+        ),
     };
     let (claims, quarter) = (tally.claims, tally.claims as f64 / 4.0);
     let fewer = if (fitted as f64) < quarter { "fewer than" } else { "NOT fewer than" };
     let kinds = ReproBasis::ALL.iter().zip(tally.by_basis).filter(|(_, [judged, _])| *judged > 0);
-    let kinds: Vec<String> = kinds.map(|(basis, [judged, _])| format!("{judged} {}", basis.word())).collect();
-    let kinds = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
+    let kinds = kinds.map(|(basis, [judged, _])| format!("{judged} {}", basis.word())).joined(", ");
+    let kinds = if kinds.is_empty() { "none" } else { &kinds };
     format!(
         "{claims} statements were judged: {kinds}; {fitted} parameters were fitted to them, {fewer} a quarter of \
          the statements ({quarter}).{more}"
@@ -125,30 +121,35 @@ pub(crate) fn figures(verdict: &ReproVerdict) -> String {
     format!("{claimed}ours {}{difference}", verdict.ours)
 }
 
+/// Difference of our figure to the claimed one.
+pub(crate) fn difference(verdict: &ReproVerdict) -> String {
+    or_dash(verdict.difference, |share| format!("{:+.1} %", share * 100.0))
+}
+
 fn off(repro: &Repro) -> Vec<Off> {
-    let home = |verdict: &ReproVerdict| {
-        let mut experiments = repro.experiments.iter();
-        let one = experiments.find(|one| one.verdicts.iter().any(|other| std::ptr::eq(other, verdict)));
-        one.map_or(String::new(), |one| one.id.clone())
-    };
+    let all = repro.experiments.iter().flat_map(|one| one.verdicts.iter().map(move |each| (one, each)));
+    let all: Vec<_> = all.collect();
+    let home = |verdict: &ReproVerdict| all.iter().find(|(_, other)| std::ptr::eq(*other, verdict));
     let off = |verdict: &ReproVerdict| Off {
         claim: figure_name(&verdict.claim, &verdict.field),
         figures: figures(verdict),
         why: if verdict.why.is_empty() { NO_REASON.to_owned() } else { verdict.why.clone() },
-        experiment: home(verdict),
+        experiment: home(verdict).map_or_else(String::new, |(one, _)| one.id.clone()),
     };
     repro.off().into_iter().map(off).collect()
 }
 
 fn platforms(repro: &Repro) -> Table {
-    let heads = ["platform", "cited", "fitted", "assumed", "input", "fitted", "other", "predicted"];
-    let mut table = Table::of(&heads);
-    for one in &repro.platforms {
-        let claims = [one.claims_input, one.claims_fitted, one.claims_other, one.claims_predicted];
-        let counts = [one.cited, one.fitted.len() as u32, one.assumed].into_iter().chain(claims);
-        table.row(std::iter::once(one.name.clone()).chain(counts.map(|count| count.to_string())));
-    }
-    table
+    Table::over(&repro.platforms)
+        .words("platform", |one| &one.name)
+        .number("cited", |one| one.cited.to_string())
+        .number("fitted", |one| one.fitted.len().to_string())
+        .number("assumed", |one| one.assumed.to_string())
+        .number("input", |one| one.claims_input.to_string())
+        .number("fitted", |one| one.claims_fitted.to_string())
+        .number("other", |one| one.claims_other.to_string())
+        .number("predicted", |one| one.claims_predicted.to_string())
+        .done()
 }
 
 fn fitted(repro: &Repro) -> Vec<(String, String)> {
@@ -158,29 +159,15 @@ fn fitted(repro: &Repro) -> Vec<(String, String)> {
     repro.fitted().into_iter().map(|one| (format!("{}: {}", one.sheet, one.key), claim(one))).collect()
 }
 
-/// Claims, and of each the figures that are meant.
-type Claims<'a> = Vec<(&'a str, Vec<&'a str>)>;
-
 /// Claims left out, by reason, in their order; several figures of a claim are one, with their number.
 fn missing(repro: &Repro) -> Vec<(String, Vec<String>)> {
-    let mut reasons: Vec<(&str, Claims<'_>)> = Vec::new();
-    for one in &repro.missing {
-        let place = reasons.iter().position(|(reason, _)| *reason == one.reason).unwrap_or(reasons.len());
-        if place == reasons.len() {
-            reasons.push((&one.reason, Vec::new()));
-        }
-        let claims = &mut reasons[place].1;
-        match claims.iter_mut().find(|(claim, _)| *claim == one.claim) {
-            Some((_, fields)) => fields.push(&one.field),
-            None => claims.push((&one.claim, vec![&one.field])),
-        }
-    }
-    let name = |(claim, fields): &(&str, Vec<&str>)| match &fields[..] {
+    let name = |(claim, fields): (&String, Vec<&String>)| match &fields[..] {
         [field] => figure_name(claim, field),
         fields => format!("{claim} ({} figures)", fields.len()),
     };
-    let named = |(reason, claims): (&str, Claims<'_>)| {
-        (reason.to_owned(), claims.iter().map(name).collect::<Vec<_>>())
+    let reasons = grouped(repro.missing.iter().map(|one| (&one.reason, (&one.claim, &one.field))));
+    let named = |(reason, claims): (&String, Vec<(&String, &String)>)| {
+        (reason.clone(), grouped(claims).into_iter().map(name).collect())
     };
     reasons.into_iter().map(named).collect()
 }

@@ -9,7 +9,8 @@
 
 use iostack_model::{Bins, FlashUse, Gauge, Inside, IntervalFlow, Limiting, Nanos, Outcome};
 
-use crate::text::format::{count, rate, significant};
+use crate::lists::Joined;
+use crate::text::format::{capitalised, count, rate, significant};
 
 /// The rate must fall by this share for a fall to be told.
 const FALL: f64 = 0.2;
@@ -62,8 +63,8 @@ pub(crate) fn state(inside: &Inside) -> Option<String> {
 
 /// The numbers that were changed: `flash.over_provisioning = 10%`.
 pub(crate) fn changed(inside: &Inside) -> Option<String> {
-    let each: Vec<String> = inside.changed.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-    (!each.is_empty()).then(|| each.join(", "))
+    let each = inside.changed.iter().map(|(key, value)| format!("{key} = {value}"));
+    (!inside.changed.is_empty()).then(|| each.joined(", "))
 }
 
 /// Name, title, capacity and where the numbers come from.
@@ -104,9 +105,7 @@ fn limit(inside: &Inside) -> String {
 
 /// `die: all 64 dies are busy` as a sentence of its own.
 fn sentence(why: &str, name: &str) -> String {
-    let bare = why.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(why);
-    let mut letters = bare.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    capitalised(why.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(why))
 }
 
 /// A gauge that ran out, or filled up, while the rate fell.
@@ -130,19 +129,15 @@ pub(crate) struct Fall {
 /// Each moment at which a gauge came to its end and the rate fell, in order of time.
 pub(crate) fn falls(outcome: &Outcome, inside: &Inside) -> Vec<Fall> {
     let series = whole(&outcome.series);
-    let mut ends: Vec<(usize, &Gauge)> = inside
-        .gauges
-        .iter()
-        .filter_map(|gauge| {
-            let end = end(gauge.values.get(..series.len())?)?;
-            Some((steepest(series, end)?, gauge))
-        })
-        .collect();
+    let end_of = |gauge: &Gauge| steepest(series, end(gauge.values.get(..series.len())?)?);
+    let ends = inside.gauges.iter().filter_map(|gauge| Some((end_of(gauge)?, gauge)));
+    let mut ends: Vec<(usize, &Gauge)> = ends.collect();
     // Of gauges that end with the same fall the one that caused it is told.
     ends.sort_by_key(|(element, _)| *element);
     ends.dedup_by(|later, earlier| {
         let same = later.0 - earlier.0 < 2;
-        if same && consequence(&earlier.1.name) {
+        // A write buffer fills because something behind it has become slow.
+        if same && earlier.1.name == Gauge::BUFFERED_PAGES {
             *earlier = *later;
         }
         same
@@ -165,11 +160,6 @@ pub(crate) fn falls(outcome: &Outcome, inside: &Inside) -> Vec<Fall> {
         }
     }
     told
-}
-
-/// A write buffer fills because something behind it has become slow.
-fn consequence(gauge: &str) -> bool {
-    gauge == Gauge::BUFFERED_PAGES
 }
 
 /// The element that begins with the largest fall of the rate near `index`.
@@ -229,13 +219,11 @@ fn over_time(outcome: &Outcome, inside: &Inside) -> Vec<String> {
     let ends = free.and_then(|gauge| Some((*gauge.values.first()?, *gauge.values.last()?)));
     let Some((first, last)) = ends.filter(|_| outcome.write.latency.count > 0) else { return Vec::new() };
     let sentence = if last < first * (1.0 - LEVEL) && last > 0.0 {
-        let times = first / (first - last);
+        let after = Nanos((outcome.elapsed.0 as f64 * (first / (first - last))) as u64);
+        let [first, last] = [first, last].map(|blocks| count(blocks as u64));
         format!(
-            "The free blocks fell from {} to {} in this time. The rate will fall when they are used up, after about \
-             {} of such writes.",
-            count(first as u64),
-            count(last as u64),
-            Nanos((outcome.elapsed.0 as f64 * times) as u64)
+            "The free blocks fell from {first} to {last} in this time. The rate will fall when they are used up, after about \
+             {after} of such writes."
         )
     } else if inside.state == "steady" {
         "The device began in its steady state: what had to fall has fallen, and the rate lasts.".to_owned()
@@ -261,53 +249,40 @@ fn fall(fall: &Fall) -> String {
         }
         _ => return other_fall(fall),
     };
-    format!(
-        "At {} {what} ({} at first, {} then), and the rate fell from {} to {} IOPS. {then}",
-        fall.at,
-        count(fall.first as u64),
-        count(fall.last as u64),
-        rate(fall.before),
-        rate(fall.after)
-    )
+    let [first, last] = [fall.first, fall.last].map(|gauge| count(gauge as u64));
+    format!("At {} {what} ({first} at first, {last} then), and {}. {then}", fall.at, rate_fell(fall))
+}
+
+fn rate_fell(fall: &Fall) -> String {
+    format!("the rate fell from {} to {} IOPS", rate(fall.before), rate(fall.after))
 }
 
 fn other_fall(fall: &Fall) -> String {
     let verb = if fall.last < fall.first { "fallen" } else { "risen" };
-    format!(
-        "At {} `{}` had {verb} from {} to {}, and the rate fell from {} to {} IOPS.",
-        fall.at,
-        fall.gauge,
-        significant(fall.first, 4),
-        significant(fall.last, 4),
-        rate(fall.before),
-        rate(fall.after)
-    )
+    let [first, last] = [fall.first, fall.last].map(|gauge| significant(gauge, 4));
+    format!("At {} `{}` had {verb} from {first} to {last}, and {}.", fall.at, fall.gauge, rate_fell(fall))
 }
 
 fn amplification(flash: &FlashUse) -> Option<String> {
     if flash.pages_host == 0 {
         return None;
     }
-    let factor = flash.write_amplification;
+    let (factor, page) = (flash.write_amplification, flash.page);
     let moved = flash.pages_moved as f64 / flash.pages_host as f64;
     let went = if flash.pages_moved > 0 {
         format!(
-            "for each page of {} that was written for the host, {moved:.2} more were moved out of blocks to be \
+            "for each page of {page} that was written for the host, {moved:.2} more were moved out of blocks to be \
              erased, so {} of what the flash can write was left for the host.",
-            flash.page,
             share(1.0 / flash.collector_factor())
         )
     } else {
         format!(
-            "what was written for the host, in pages of {}, was written once; nothing had to be moved.",
-            flash.page
+            "what was written for the host, in pages of {page}, was written once; nothing had to be moved."
         )
     };
-    let met = flash.spared().map_or(String::new(), |spared| {
-        format!(
-            " {} of what the host wrote was written again in the write buffer, or is still there.",
-            share(spared)
-        )
+    let met = flash.spared().map_or_else(String::new, |spared| {
+        let spared = share(spared);
+        format!(" {spared} of what the host wrote was written again in the write buffer, or is still there.")
     });
     let merged = match flash.pages_merged {
         0 => String::new(),
@@ -318,26 +293,22 @@ fn amplification(flash: &FlashUse) -> Option<String> {
 
 /// Over-provisioning, and what of it is free.
 fn room(flash: &FlashUse) -> String {
-    let free = flash.blocks_free as f64 / flash.blocks.max(1) as f64;
+    let part = share(flash.blocks_free as f64 / flash.blocks.max(1) as f64);
+    let ([free, all], larger) =
+        ([flash.blocks_free, flash.blocks].map(count), share(flash.over_provisioning));
     format!(
-        "{} of {} are free at the end ({}); the flash is {} larger than what the host sees.",
-        count(flash.blocks_free),
-        count(flash.blocks),
-        share(free),
-        share(flash.over_provisioning)
+        "{free} of {all} are free at the end ({part}); the flash is {larger} larger than what the host sees."
     )
 }
 
 fn wear(flash: &FlashUse) -> String {
-    if flash.wear_max == 0 {
+    let (least, most, mean) = (flash.wear_min, flash.wear_max, significant(flash.wear_mean, 3));
+    if most == 0 {
         return "No block was erased since it was new.".to_owned();
     }
     format!(
-        "{} erases in this time; each block was erased {} to {} times since it was new, {} on average.",
-        count(flash.erases),
-        flash.wear_min,
-        flash.wear_max,
-        significant(flash.wear_mean, 3)
+        "{} erases in this time; each block was erased {least} to {most} times since it was new, {mean} on average.",
+        count(flash.erases)
     )
 }
 

@@ -16,6 +16,7 @@ pub mod fio;
 mod heat;
 pub mod html;
 mod inside;
+mod lists;
 mod pages;
 mod platform;
 pub mod table;

@@ -5,6 +5,8 @@
 use iostack_model::answers::{WhatIf, WhatIfFigures, WhatIfStep};
 use iostack_model::{Outcome, ResourceUse};
 
+use crate::lists::Joined;
+use crate::text::format::{capitalised, change};
 use crate::{inside, platform};
 
 /// A change below this share is told as none.
@@ -35,11 +37,8 @@ fn effect(before: &WhatIfFigures, after: &WhatIfFigures) -> String {
         let ratio = ratio(before?, after?)?;
         ((ratio - 1.0).abs() >= SAME).then(|| format!("{name} {}", percent(ratio)))
     });
-    let changed: Vec<String> = changed.collect();
-    if changed.is_empty() {
-        return "It changes next to nothing.".to_owned();
-    }
-    format!("{}.", capital(&changed.join(", ")))
+    let changed = changed.joined(", ");
+    if changed.is_empty() { "It changes next to nothing.".to_owned() } else { capitalised(&changed) + "." }
 }
 
 /// `after / before`, where that means something.
@@ -48,16 +47,7 @@ pub(crate) fn ratio(before: f64, after: f64) -> Option<f64> {
 }
 
 fn percent(ratio: f64) -> String {
-    if ratio >= 3.0 {
-        return format!("x {ratio:.1}");
-    }
-    let percent = (ratio - 1.0) * 100.0;
-    if percent.abs() >= 9.95 { format!("{percent:+.0} %") } else { format!("{percent:+.1} %") }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    if ratio >= 3.0 { format!("x {ratio:.1}") } else { change((ratio - 1.0) * 100.0) }
 }
 
 /// The busiest resource of a run.
@@ -110,12 +100,8 @@ fn moved(before: &Outcome, after: &Outcome) -> String {
     let (was, is) = (&old.words, &new.words);
     match (old.used_up, new.used_up) {
         (true, true) if old.name == new.name => {
-            format!(
-                "The limit stays with {}: {:.0} % before, {:.0} % after.",
-                new.who,
-                old.busy * 100.0,
-                new.busy * 100.0
-            )
+            let [before, after] = [old.busy, new.busy].map(|busy| busy * 100.0);
+            format!("The limit stays with {}: {before:.0} % before, {after:.0} % after.", new.who)
         }
         (true, true) => format!("The limit moves from {was} to {is}."),
         (true, false) => format!("The limit was {was}; now nothing is used up. The busiest: {is}. {MORE}"),

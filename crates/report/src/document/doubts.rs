@@ -3,6 +3,7 @@
 //! Caveats of one kind share a number and a remedy. A figure carries the number; the list at the end says what was seen
 //! where, and what to do. Numbers are given when a document is drawn, so that the heaviest can be the first.
 
+use std::collections::BTreeSet;
 use std::mem::{Discriminant, discriminant};
 
 use iostack_doubt::Weight;
@@ -36,6 +37,10 @@ pub(super) struct DoubtKind {
 pub(crate) struct Marks(Vec<usize>);
 
 impl Marks {
+    fn of_kinds(kinds: impl Iterator<Item = usize>) -> Marks {
+        Marks(kinds.collect::<BTreeSet<_>>().into_iter().collect())
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -55,34 +60,20 @@ impl Doubts {
         caveats: impl IntoIterator<Item = &'a Caveat>,
         place: &str,
     ) -> Marks {
-        let mut marks: Vec<usize> = caveats.into_iter().map(|caveat| self.one(caveat, place)).collect();
-        marks.sort_unstable();
-        marks.dedup();
-        Marks(marks)
+        Marks::of_kinds(caveats.into_iter().map(|caveat| self.one(caveat, place)))
     }
 
     /// The mark alone, where the same caveats are recorded elsewhere with their exact place.
     pub(crate) fn refer<'a>(&mut self, caveats: impl IntoIterator<Item = &'a Caveat>) -> Marks {
-        let mut marks: Vec<usize> = caveats.into_iter().map(|caveat| self.kind(caveat)).collect();
-        marks.sort_unstable();
-        marks.dedup();
-        Marks(marks)
+        Marks::of_kinds(caveats.into_iter().map(|caveat| self.kind(caveat)))
     }
 
     fn kind(&mut self, caveat: &Caveat) -> usize {
-        let kind = discriminant(caveat);
-        self.kinds.iter().position(|one| one.of == kind).unwrap_or_else(|| {
+        let of = discriminant(caveat);
+        self.kinds.iter().position(|one| one.of == of).unwrap_or_else(|| {
             let (weight, changes) = iostack_doubt::changes(caveat);
-            let (name, remedy) = (name(caveat), iostack_doubt::remedy(caveat));
-            self.kinds.push(DoubtKind {
-                of: kind,
-                name,
-                weight,
-                changes,
-                remedy,
-                seen: Vec::new(),
-                on_screen: false,
-            });
+            let (name, remedy, seen) = (name(caveat), iostack_doubt::remedy(caveat), Vec::new());
+            self.kinds.push(DoubtKind { of, name, weight, changes, remedy, seen, on_screen: false });
             self.kinds.len() - 1
         })
     }

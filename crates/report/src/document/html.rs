@@ -7,10 +7,11 @@ use super::doubts::DoubtKind;
 use super::table::{Bar, Cell, Column, Draws, Row, Table};
 use super::{Block, Document, Doubts, Drawn, Marks, Section, To};
 use crate::heat::HeatMap;
-use crate::html::escape::text as escaped;
+use crate::html::escape::{text as escaped, within};
 use crate::html::heat;
 use crate::html::page::document as file;
 use crate::html::tiles::tiles;
+use crate::lists::{Joined, grouped};
 
 /// Sightings of a doubt before the fold.
 const SEEN: usize = 4;
@@ -28,9 +29,8 @@ struct Page<'a> {
 
 pub(super) fn page(document: &Document) -> String {
     let mut page = Page { document, plots: Map::new(), heat: Map::new() };
-    let mut sections: Vec<(&Section, String)> =
-        document.sections.iter().map(|one| (one, page.section(one))).collect();
-    sections.retain(|(_, body)| !body.is_empty());
+    let sections = document.sections.iter().map(|one| (one, page.section(one)));
+    let mut sections: Vec<(&Section, String)> = sections.filter(|(_, body)| !body.is_empty()).collect();
     let mut doubts = Section::new("doubts", "Doubts", "Why to doubt it, and what to do");
     let folds = document.sections.iter().any(|one| one.fold.is_some());
     doubts.fold = folds.then(|| "each kind of doubt, where it was seen, what it changes".to_owned());
@@ -42,43 +42,36 @@ pub(super) fn page(document: &Document) -> String {
 }
 
 fn collected<Each>(each: impl IntoIterator<Item = Each>, one: impl FnMut(Each) -> String) -> String {
-    each.into_iter().map(one).collect::<Vec<_>>().concat()
+    each.into_iter().map(one).joined("")
 }
 
 impl Page<'_> {
     fn header(&mut self) -> String {
         let document = self.document;
-        let beside = document.beside.iter().chain(&document.origin);
-        let beside = collected(beside, |word| match word.as_str() {
+        let beside = collected(document.beside.iter().chain(&document.origin), |word| match word.as_str() {
             "SIMULATED" => " · <b class=\"simulated\">SIMULATED</b>".to_owned(),
             word => format!(" · {}", escaped(word)),
         });
         let interrupted = document.interrupted.map_or_else(String::new, |what| {
             format!("<p class=\"note\">Interrupted: the figures are of {what} until then.</p>")
         });
-        let of_all = match self.links(&document.of_all) {
-            links if links.is_empty() => links,
-            links => format!(" Of every figure: {links}"),
-        };
+        let of_all = within(" Of every figure: ", self.links(&document.of_all), "");
         let told = document.doubts.told(true);
         let names = (1..)
             .zip(&told)
             .map(|(number, (_, kind))| format!("<a href=\"#doubt-{number}\">{}</a>", escaped(&kind.name)));
+        let names = names.joined(", ");
         let doubts = match told.len() {
             _ if document.unjudged => String::new(),
             0 => "No reason to doubt these figures was found.".to_owned(),
-            1 => format!("<b>1 kind of doubt:</b> {}.{of_all}", collected(names, |name| name)),
-            kinds => {
-                format!("<b>{kinds} kinds of doubt:</b> {}.{of_all}", names.collect::<Vec<_>>().join(", "))
-            }
+            1 => format!("<b>1 kind of doubt:</b> {names}.{of_all}"),
+            kinds => format!("<b>{kinds} kinds of doubt:</b> {names}.{of_all}"),
         };
-        let doubts = if doubts.is_empty() { doubts } else { format!("<p class=\"doubtline\">{doubts}</p>") };
+        let doubts = within("<p class=\"doubtline\">", doubts, "</p>");
+        let [title, answer] = [&document.title, &document.answer].map(|words| escaped(words));
+        let (because, head) = (self.section(&document.because), self.section(&document.head));
         format!(
-            "<p class=\"kicker\"><b>{}</b>{beside}</p><h1>{}</h1>{}{}{doubts}{interrupted}",
-            escaped(&document.title),
-            escaped(&document.answer),
-            self.section(&document.because),
-            self.section(&document.head),
+            "<p class=\"kicker\"><b>{title}</b>{beside}</p><h1>{answer}</h1>{because}{head}{doubts}{interrupted}"
         )
     }
 
@@ -96,10 +89,10 @@ impl Page<'_> {
                 facts += &format!("<dt>{}</dt><dd>{}{doubts}</dd>", escaped(label), escaped(words));
                 continue;
             }
-            out += &listed(&std::mem::take(&mut facts));
+            out += &within("<dl>", std::mem::take(&mut facts), "</dl>");
             out += &self.block(block);
         }
-        out + &listed(&facts)
+        out + &within("<dl>", facts, "</dl>")
     }
 
     fn block(&mut self, block: &Block) -> String {
@@ -113,13 +106,7 @@ impl Page<'_> {
                 format!("<ol class=\"advice\">{}</ol>", collected(steps, step))
             }
             Block::Headline(_, marks, how) => {
-                let doubts = self.links(marks);
-                let doubts = if doubts.is_empty() {
-                    doubts
-                } else {
-                    format!(" <span class=\"doubts\">Doubts {doubts}</span>")
-                };
-                format!("<p class=\"took\">{}{doubts}</p>", escaped(how))
+                format!("<p class=\"took\">{}{}</p>", escaped(how), self.doubts(marks))
             }
             Block::Heading(words) => format!("<h3>{}</h3>", escaped(words)),
             Block::Words(words) => format!("<p>{}</p>", escaped(words)),
@@ -168,11 +155,12 @@ impl Page<'_> {
 
     /// Caption with links to its doubts.
     fn doubted(&self, counted: &str, marks: &Marks) -> String {
-        let doubts = match self.links(marks) {
-            links if links.is_empty() => links,
-            links => format!(" <span class=\"doubts\">Doubts {links}</span>"),
-        };
-        format!("{}{doubts}", self.caption(counted))
+        self.caption(counted) + &self.doubts(marks)
+    }
+
+    /// Links to doubts behind a word.
+    fn doubts(&self, marks: &Marks) -> String {
+        within(" <span class=\"doubts\">Doubts ", self.links(marks), "</span>")
     }
 
     fn heat(&mut self, map: &HeatMap, heading: &str, caption: &str) -> String {
@@ -205,15 +193,12 @@ impl Page<'_> {
         }
         let captions = [escaped(&table.caption), self.caption(&table.page_caption)];
         let caption = captions.join(" ").trim().to_owned();
-        if !shown.iter().any(|(_, column)| matches!(column.draws, Draws::Bars | Draws::Changes)) {
-            let heading = escaped(&table.heading);
-            let heading = if heading.is_empty() { heading } else { format!("<h3>{heading}</h3>") };
-            let caption =
-                if caption.is_empty() { caption } else { format!("<p class=\"took\">{caption}</p>") };
-            return heading + &out + &caption;
-        }
         let heading = escaped(&table.heading);
-        let heading = if heading.is_empty() { heading } else { format!("<h4>{heading}</h4>") };
+        if !shown.iter().any(|(_, column)| matches!(column.draws, Draws::Bars | Draws::Changes)) {
+            let caption = within("<p class=\"took\">", caption, "</p>");
+            return within("<h3>", heading, "</h3>") + &out + &caption;
+        }
+        let heading = within("<h4>", heading, "</h4>");
         let (legend, changes) = (legend(table), shown.iter().any(|(_, one)| one.draws == Draws::Changes));
         let class = match (legend.is_empty(), changes) {
             (_, true) => " changes",
@@ -228,12 +213,8 @@ impl Page<'_> {
     fn row(&self, row: &Row, shown: &[(usize, &Column)]) -> String {
         let none = Cell::default();
         if row.group {
-            let cell = row.cells.first().unwrap_or(&none);
-            return format!(
-                "<tr class=\"group\"><th colspan=\"{}\">{}</th></tr>",
-                shown.len(),
-                self.cell(cell)
-            );
+            let cell = self.cell(row.cells.first().unwrap_or(&none));
+            return format!("<tr class=\"group\"><th colspan=\"{}\">{cell}</th></tr>", shown.len());
         }
         let mut below = collected(&row.below, |line| format!("<br/><small>{}</small>", escaped(line)));
         below += &collected(&row.command, |command| format!("<code>{}</code>", escaped(command)));
@@ -252,8 +233,7 @@ impl Page<'_> {
     }
 
     fn cell(&self, cell: &Cell) -> String {
-        let small = escaped(&cell.small);
-        let small = if small.is_empty() { small } else { format!(" <small>{small}</small>") };
+        let small = within(" <small>", escaped(&cell.small), "</small>");
         let text = escaped(&cell.text);
         let text = match cell.slot {
             Some(slot) => format!("<span class=\"swatch s{slot}\">{text}</span>"),
@@ -279,13 +259,9 @@ impl Page<'_> {
         if folded.is_empty() {
             return items(&shown);
         }
-        let (count, rest) = (folded.len(), items(&folded));
-        format!("{}<details><summary>{count} that change no verdict</summary>{rest}</details>", items(&shown))
+        let (count, shown, rest) = (folded.len(), items(&shown), items(&folded));
+        format!("{shown}<details><summary>{count} that change no verdict</summary>{rest}</details>")
     }
-}
-
-fn listed(facts: &str) -> String {
-    if facts.is_empty() { String::new() } else { format!("<dl>{facts}</dl>") }
 }
 
 fn links(doubts: &Doubts, marks: &Marks) -> String {
@@ -306,12 +282,10 @@ fn item(number: usize, kind: &DoubtKind) -> String {
         let (count, more) = (folded.len(), lines(folded));
         seen += &format!("<details><summary>{count} more</summary><ul>{more}</ul></details>");
     }
+    let [name, changes, remedy] = [&kind.name, kind.changes, kind.remedy].map(escaped);
     format!(
-        "<li id=\"doubt-{number}\"><h4><span class=\"doubt\">{number}</span> {}</h4>\
-         <p class=\"remedy\">{} {}</p>{seen}</li>",
-        escaped(&kind.name),
-        escaped(kind.changes),
-        escaped(kind.remedy)
+        "<li id=\"doubt-{number}\"><h4><span class=\"doubt\">{number}</span> {name}</h4>\
+         <p class=\"remedy\">{changes} {remedy}</p>{seen}</li>"
     )
 }
 
@@ -326,19 +300,13 @@ fn class(column: &Column, place: usize) -> &'static str {
 
 /// The key of a table whose bars have several parts.
 fn legend(table: &Table) -> String {
-    let mut known: Vec<(usize, &str)> = Vec::new();
     let bars = table.rows.iter().flat_map(|row| &row.cells).filter_map(|cell| cell.bar.as_ref());
-    for (slot, _, name) in bars.flat_map(|bar| &bar.parts).filter(|(_, _, name)| !name.is_empty()) {
-        if !known.iter().any(|(_, other)| other == name) {
-            known.push((*slot, name));
-        }
-    }
-    if known.is_empty() {
-        return String::new();
-    }
-    let key =
-        |(slot, name): (usize, &str)| format!("<span class=\"swatch s{slot}\">{}</span>", escaped(name));
-    format!("<div class=\"swatches\">{}</div>", collected(known, key))
+    let named = bars.flat_map(|bar| &bar.parts).filter(|(_, _, name)| !name.is_empty());
+    let key = |(name, slots): (&String, Vec<usize>)| {
+        format!("<span class=\"swatch s{}\">{}</span>", slots[0], escaped(name))
+    };
+    let keys = collected(grouped(named.map(|(slot, _, name)| (name, *slot))), key);
+    within("<div class=\"swatches\">", keys, "</div>")
 }
 
 /// A bar as SVG with widths in percent: it fits any screen, and paper.
@@ -362,8 +330,7 @@ fn drawn(bar: &Bar, draws: Draws, row: &Row) -> String {
         from += length;
         let name = escaped(name);
         let share = length / bar.length().max(f64::MIN_POSITIVE) * 100.0;
-        let title =
-            if name.is_empty() { String::new() } else { format!("<title>{name}: {share:.1} %</title>") };
+        let title = within("<title>", name.clone(), &format!(": {share:.1} %</title>"));
         let room = width / 100.0 > NAMED.0.max(name.chars().count() as f64 * NAMED.1 + NAMED.1);
         let word = if room { format!("<text x=\"5\" y=\"19\">{name}</text>") } else { String::new() };
         format!(

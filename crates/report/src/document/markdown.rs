@@ -3,6 +3,8 @@
 use super::doubts::Doubts;
 use super::table::{Cell, Column, Draws, Row, Table};
 use super::{Block, Document, Section, To};
+use crate::html::escape::within;
+use crate::lists::Joined;
 use crate::text::heat;
 
 /// Title, answer, and what a screen has in headings, tables and lists; plots are for pages.
@@ -30,24 +32,11 @@ pub(super) fn page(document: &Document) -> String {
 fn answer(document: &Document) -> String {
     let interrupted =
         document.interrupted.map(|what| format!("interrupted: the figures are of {what} until then"));
-    let beside: Vec<String> = document
-        .beside
-        .iter()
-        .chain(&document.origin)
-        .cloned()
-        .chain(interrupted)
-        .filter(|one| !one.is_empty())
-        .collect();
-    let beside = if beside.is_empty() { String::new() } else { format!("{}\n\n", beside.join(" · ")) };
-    let of_all = match mark(&document.doubts.numbers(&document.of_all, false)) {
-        mark if mark.is_empty() => mark,
-        mark => format!("- doubts of every figure: {mark}\n"),
-    };
-    let answer = if document.answer.is_empty() {
-        String::new()
-    } else {
-        format!("**{}**\n\n", shown(&document.answer))
-    };
+    let beside = document.beside.iter().chain(&document.origin).chain(&interrupted);
+    let beside = within("", beside.filter(|one| !one.is_empty()).joined(" · "), "\n\n");
+    let of_all = mark(&document.doubts.numbers(&document.of_all, false));
+    let of_all = within("- doubts of every figure: ", of_all, "\n");
+    let answer = within("**", shown(&document.answer), "**\n\n");
     beside + &answer + &section(&document.because, &document.doubts) + &of_all
 }
 
@@ -67,21 +56,16 @@ fn section(section: &Section, doubts: &Doubts) -> String {
 
 /// `[1, 3]`: the numbers of the notes.
 fn mark(numbers: &[usize]) -> String {
-    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-    if numbers.is_empty() { String::new() } else { format!("\\[{}\\]", numbers.join(", ")) }
+    within("\\[", numbers.iter().map(ToString::to_string).joined(", "), "\\]")
 }
 
 /// The doubts by number, each with what to do.
 fn notes(doubts: &Doubts) -> String {
-    let told = doubts.told(false);
-    if told.is_empty() {
-        return String::new();
-    }
-    let each = told.iter().map(|(_, kind)| {
+    let each = doubts.told(false).into_iter().map(|(_, kind)| {
         let seen = kind.seen.first().map_or("", |(_, said)| said.as_str());
         format!("1. {} {}\n", shown(seen), kind.remedy)
     });
-    format!("\n## Why to doubt it\n\n{}", each.collect::<String>())
+    within("\n## Why to doubt it\n\n", each.joined(""), "")
 }
 
 fn block(block: &Block, doubts: &Doubts) -> String {
@@ -97,7 +81,7 @@ fn block(block: &Block, doubts: &Doubts) -> String {
                 let command = command.iter().map(|command| format!(" `{command}`"));
                 format!("1. {act}{}\n", command.collect::<String>())
             };
-            steps.iter().map(step).collect::<String>() + "\n"
+            steps.iter().map(step).joined("") + "\n"
         }
         Block::Headline(what, marks, how) => {
             format!("{}: {how} {}\n\n", shown(what), mark(&doubts.numbers(marks, false)))
@@ -120,32 +104,28 @@ fn drawn(table: &Table, doubts: &Doubts) -> String {
         |column: &Column| column.to != To::Page && matches!(column.draws, Draws::Words | Draws::Number);
     let columns: Vec<(usize, &Column)> =
         table.columns.iter().enumerate().filter(|(_, column)| drawn(column)).collect();
-    let line = |cells: &[String]| {
-        let each =
-            cells.iter().map(|cell| if cell.is_empty() { "| ".to_owned() } else { format!("| {cell} ") });
-        each.collect::<String>() + "|\n"
+    let line = |cells: &mut dyn Iterator<Item = String>| {
+        cells.map(|cell| if cell.is_empty() { "| ".to_owned() } else { format!("| {cell} ") }).joined("")
+            + "|\n"
     };
-    let heads: Vec<String> = columns.iter().map(|(_, column)| escaped(&column.head)).collect();
-    let rules = columns
-        .iter()
-        .map(|(_, column)| if column.draws == Draws::Number { "---:" } else { "---" }.to_owned());
+    let heads = line(&mut columns.iter().map(|(_, column)| escaped(&column.head)));
+    let rule = |column: &Column| if column.draws == Draws::Number { "---:" } else { "---" };
+    let rules = line(&mut columns.iter().map(|(_, column)| rule(column).to_owned()));
     let row = |row: &Row| {
-        let cells = columns
-            .iter()
-            .map(|(at, _)| row.cells.get(*at).map_or_else(String::new, |one| cell(one, doubts)));
-        line(&cells.collect::<Vec<_>>())
+        line(
+            &mut columns
+                .iter()
+                .map(|(at, _)| row.cells.get(*at).map_or_else(String::new, |one| cell(one, doubts))),
+        )
     };
-    let caption = if table.caption.is_empty() { String::new() } else { format!("\n{}\n", table.caption) };
-    line(&heads)
-        + &line(&rules.collect::<Vec<_>>())
-        + &table.rows.iter().chain(&table.sums).map(row).collect::<String>()
-        + &caption
+    let rows = table.rows.iter().chain(&table.sums).map(row).joined("");
+    heads + &rules + &rows + &within("\n", table.caption.clone(), "\n")
 }
 
 fn cell(cell: &Cell, doubts: &Doubts) -> String {
     let marks = mark(&doubts.numbers(&cell.marks, false));
     let words = [cell.text.trim(), &cell.small, &marks];
-    escaped(&words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" "))
+    escaped(&words.into_iter().filter(|words| !words.is_empty()).joined(" "))
 }
 
 /// Words that are no Markdown of ours: what looks like an element of HTML would not be shown.

@@ -25,7 +25,7 @@ mod text;
 mod tests;
 
 pub(crate) use doubts::{Doubts, Marks};
-pub(crate) use table::{Bar, Cell, Column, Row, Table};
+pub(crate) use table::{Bar, Cell, Column, Columns, Row, Table};
 
 use iostack_model::answers::{Answer, labelled};
 
@@ -84,7 +84,7 @@ pub(crate) struct Section {
     pub(crate) short: String,
     /// Heading on a page.
     pub(crate) title: String,
-    /// What is in it, where a page folds it.
+    /// Summary of the contents, where a page folds the section.
     pub(crate) fold: Option<String>,
     pub(crate) blocks: Vec<(To, Block)>,
 }
@@ -172,6 +172,17 @@ impl Section {
 
     pub(crate) fn words(&mut self, words: impl Into<String>) -> &mut Section {
         self.put(Block::Words(words.into()))
+    }
+
+    pub(crate) fn table(&mut self, table: Table) -> &mut Section {
+        self.put(Block::Table(table))
+    }
+
+    /// Adds a table for the page, behind a fold.
+    pub(crate) fn folded(&mut self, summary: impl Into<String>, table: Table) -> &mut Section {
+        let mut inner = Section::default();
+        inner.table(table);
+        self.page(Block::Fold(summary.into(), inner))
     }
 
     pub(crate) fn list(&mut self, items: Vec<String>) -> &mut Section {

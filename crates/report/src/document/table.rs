@@ -134,6 +134,13 @@ impl Table {
         Table { columns, ..Table::default() }
     }
 
+    /// Begins a table of a row for each, whose columns follow.
+    pub(crate) fn over<Each>(each: impl IntoIterator<Item = Each>) -> Columns<Each> {
+        let each: Vec<Each> = each.into_iter().collect();
+        let rows = each.iter().map(|_| Row::default()).collect();
+        Columns { each, table: Table { rows, ..Table::default() } }
+    }
+
     /// Numbers with these heads; the first column names the row.
     pub(crate) fn of(heads: &[&str]) -> Table {
         let (first, others) = heads.split_first().unwrap_or((&"", &[]));
@@ -153,13 +160,70 @@ impl Table {
     }
 }
 
-impl Row {
-    pub(crate) fn of<Each: Into<Cell>>(cells: impl IntoIterator<Item = Each>) -> Row {
-        Row { cells: cells.into_iter().map(Into::into).collect(), ..Row::default() }
+/// A table that is filled column by column: a row for each of some things.
+pub(crate) struct Columns<Each> {
+    each: Vec<Each>,
+    table: Table,
+}
+
+impl<Each: Copy> Columns<Each> {
+    /// Adds a column, and to each row its cell.
+    pub(crate) fn column<Said: Into<Cell>>(
+        mut self,
+        column: Column,
+        cell: impl FnMut(Each) -> Said,
+    ) -> Columns<Each> {
+        self.table.columns.push(column);
+        for (row, cell) in self.table.rows.iter_mut().zip(self.each.iter().copied().map(cell)) {
+            row.cells.push(cell.into());
+        }
+        self
+    }
+
+    pub(crate) fn words<Said: Into<Cell>>(
+        self,
+        head: impl Into<String>,
+        cell: impl FnMut(Each) -> Said,
+    ) -> Columns<Each> {
+        self.column(Column::words(head), cell)
+    }
+
+    pub(crate) fn number<Said: Into<Cell>>(
+        self,
+        head: impl Into<String>,
+        cell: impl FnMut(Each) -> Said,
+    ) -> Columns<Each> {
+        self.column(Column::number(head), cell)
+    }
+
+    /// Adds a column of bars.
+    pub(crate) fn bars(self, bar: impl FnMut(Each) -> Bar) -> Columns<Each> {
+        self.column(Column::bars(""), bar)
+    }
+
+    /// Puts lines below each row.
+    pub(crate) fn below(mut self, lines: impl FnMut(Each) -> Vec<String>) -> Columns<Each> {
+        for (row, lines) in self.table.rows.iter_mut().zip(self.each.iter().copied().map(lines)) {
+            row.below = lines;
+        }
+        self
+    }
+
+    pub(crate) fn done(self) -> Table {
+        self.table
     }
 }
 
 impl Row {
+    pub(crate) fn of<Each: Into<Cell>>(cells: impl IntoIterator<Item = Each>) -> Row {
+        Row { cells: cells.into_iter().map(Into::into).collect(), ..Row::default() }
+    }
+
+    /// A heading of the rows that follow.
+    pub(crate) fn group(name: impl Into<Cell>) -> Row {
+        Row { group: true, ..Row::of([name]) }
+    }
+
     /// A row that sums up others.
     pub(crate) fn sum<Each: Into<Cell>>(cells: impl IntoIterator<Item = Each>) -> Row {
         Row { sum: true, ..Row::of(cells) }
@@ -172,6 +236,12 @@ impl<Text: Into<String>> From<Text> for Cell {
     }
 }
 
+impl From<Bar> for Cell {
+    fn from(bar: Bar) -> Cell {
+        Cell { bar: Some(bar), ..Cell::default() }
+    }
+}
+
 impl Cell {
     /// `212k ±1.4%`; the interval only where there is one.
     pub(crate) fn interval(quantity: Quantity, value: Interval) -> Cell {
@@ -180,10 +250,6 @@ impl Cell {
             cell.small = plus_minus(value);
         }
         cell
-    }
-
-    pub(crate) fn of_bar(bar: Bar) -> Cell {
-        Cell { bar: Some(bar), ..Cell::default() }
     }
 
     pub(crate) fn small(self, small: impl Into<String>) -> Cell {

@@ -18,18 +18,27 @@ fn example() -> Document {
     let cells = [
         Cell::from("a|b").marked(marks),
         Cell::from("212k").small("±1.0%"),
-        Cell::of_bar(Bar::whole(2.0, 4.0, 0)),
+        Cell::from(Bar::whole(2.0, 4.0, 0)),
     ];
     table.row(cells).below.push("said below".into());
-    table.row([Cell::from("half"), Cell::from("106k"), Cell::of_bar(Bar::whole(1.0, 4.0, 1))]);
+    table.row([Cell::from("half"), Cell::from("106k"), Cell::from(Bar::whole(1.0, 4.0, 1))]);
     table.shown = 1;
     table.rest = Some(Row::of(["... 1 more", "106k"]));
     table.sums.push(Row::of(["SUM", "318k"]));
-    section.fact("label", "words").put(Block::Table(table)).list(vec!["an item".into()]);
+    section.fact("label", "words").table(table).list(vec!["an item".into()]);
     section.screen(Block::Words("screen only".into())).page(Block::Words("page only".into()));
     all.of_all = all.doubts.note([&steal], "everything");
     all.sections.push(section);
     all.next = Some(("iostack check".into(), "what limits"));
+    all
+}
+
+/// A document of one table.
+fn of_table(table: Table) -> Document {
+    let mut all = Document::new("iostack");
+    let mut section = Section::default();
+    section.table(table);
+    all.sections.push(section);
     all
 }
 
@@ -72,8 +81,6 @@ fn one_kind_has_one_number_and_what_is_seen_often_is_counted() {
 
 #[test]
 fn a_narrow_screen_leaves_out_the_light_and_cuts_words_not_numbers() {
-    let mut all = Document::new("iostack");
-    let mut section = Section::default();
     let columns = vec![
         Column::words("name"),
         Column::number("number"),
@@ -83,34 +90,25 @@ fn a_narrow_screen_leaves_out_the_light_and_cuts_words_not_numbers() {
     ];
     let mut table = Table::new(columns);
     table.row(["x".repeat(30), "1".repeat(20), "2".repeat(20), "3".repeat(20), "y".repeat(20)]);
-    section.put(Block::Table(table));
-    all.sections.push(section);
-    let text = all.text();
+    let text = of_table(table).text();
     assert_fits(&text);
     assert!(text.contains(&"1".repeat(20)) && !text.contains("22") && !text.contains("33"), "{text}");
 }
 
 #[test]
 fn words_are_cut_behind_a_word() {
-    let mut all = Document::new("iostack");
-    let mut section = Section::default();
     let columns = vec![Column::words("name"), Column::words("what"), Column::number("number")];
     let mut table = Table::new(columns);
     table.row(["a", "waiting for a die that serves others", &"1".repeat(45)]);
-    section.put(Block::Table(table));
-    all.sections.push(section);
-    assert!(all.text().contains("waiting for a die that…  "), "{}", all.text());
+    let text = of_table(table).text();
+    assert!(text.contains("waiting for a die that…  "), "{text}");
 }
 
 #[test]
 fn words_in_the_last_column_go_on_below_each_other() {
-    let mut all = Document::new("iostack");
-    let mut section = Section::default();
     let mut table = Table::new(["number", "what it means"].map(Column::words).to_vec());
     table.row(["key".to_owned(), "many words ".repeat(20) + "end"]);
-    section.put(Block::Table(table));
-    all.sections.push(section);
-    let text = all.text();
+    let text = of_table(table).text();
     assert_fits(&text);
     assert!(text.contains("key") && text.contains(" end") && !text.contains('…'), "{text}");
     assert!(
@@ -121,15 +119,11 @@ fn words_in_the_last_column_go_on_below_each_other() {
 
 #[test]
 fn a_name_that_its_column_would_cut_has_lines_of_its_own() {
-    let mut all = Document::new("iostack");
-    let mut section = Section::default();
     let mut table = Table::of(&["name", "number"]);
     table.row(["short".to_owned(), "1".repeat(40)]);
     table.row(["word ".repeat(20) + "last", "2".repeat(40)]);
     table.row(["x".repeat(99), "3".repeat(40)]);
-    section.put(Block::Table(table));
-    all.sections.push(section);
-    let text = all.text();
+    let text = of_table(table).text();
     assert_fits(&text);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines.iter().any(|line| line.starts_with("short") && line.contains("11")), "{text}");

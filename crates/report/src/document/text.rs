@@ -3,7 +3,9 @@
 use super::doubts::DoubtKind;
 use super::table::{Cell, Column, Draws, Row, Table};
 use super::{Block, Document, Doubts, Drawn, Section, To};
+use crate::html::escape::within;
 use crate::html::scale::Scale;
+use crate::lists::{Joined, distinct};
 use crate::text::WIDTH;
 use crate::text::chart::chart;
 use crate::text::format::{both_ends, clean, cut, paragraph};
@@ -47,10 +49,8 @@ fn title(document: &Document) -> String {
 }
 
 fn of_all(document: &Document) -> String {
-    match mark(&document.doubts.numbers(&document.of_all, false)) {
-        mark if mark.is_empty() => mark,
-        mark => format!("doubts     {mark} concern every figure below\n"),
-    }
+    let mark = mark(&document.doubts.numbers(&document.of_all, false));
+    within("doubts     ", mark, " concern every figure below\n")
 }
 
 fn answer(document: &Document) -> String {
@@ -122,26 +122,18 @@ fn letters(drawn: &Drawn) -> String {
 }
 
 fn mark(numbers: &[usize]) -> String {
-    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-    if numbers.is_empty() { String::new() } else { format!("[{}]", numbers.join(",")) }
+    within("[", numbers.iter().map(ToString::to_string).joined(","), "]")
 }
 
 /// The doubts, each with its number, the remedy once.
 fn notes(doubts: &Doubts) -> String {
-    let told = doubts.told(false);
-    if told.is_empty() {
-        return String::new();
-    }
-    let told = (1..).zip(told).map(|(number, (_, kind))| note(number, kind, doubts.of_verdict));
-    "NOTES\n".to_owned() + &told.collect::<String>()
+    let told = (1..).zip(doubts.told(false));
+    let told = told.map(|(number, (_, kind))| note(number, kind, doubts.of_verdict));
+    within("NOTES\n", told.joined(""), "")
 }
 
 fn note(number: usize, kind: &DoubtKind, of_verdict: bool) -> String {
-    let mut said: Vec<&str> = kind.seen.iter().map(|(_, said)| said.as_str()).collect();
-    said.sort_unstable();
-    said.dedup();
-    // In the order in which they were met.
-    said.sort_by_key(|said| kind.seen.iter().position(|(_, other)| other == said));
+    let mut said = distinct(kind.seen.iter().map(|(_, said)| said.as_str()));
     let more = match said.len().saturating_sub(SEEN) {
         0 => String::new(),
         1 => " (And once more.)".to_owned(),
@@ -210,8 +202,7 @@ fn head(table: &Table, place: &ScreenColumn<'_>) -> String {
 fn words(cell: &Cell, doubts: &Doubts) -> String {
     let mark = mark(&doubts.numbers(&cell.marks, false));
     let words = [cell.text.as_str(), &cell.small, &mark];
-    let words = words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ");
-    " ".repeat(cell.indent.min(INDENT)) + &words
+    " ".repeat(cell.indent.min(INDENT)) + &words.into_iter().filter(|words| !words.is_empty()).joined(" ")
 }
 
 fn places<'a>(table: &'a Table, rows: &[&Row], doubts: &Doubts) -> Vec<ScreenColumn<'a>> {
@@ -233,17 +224,13 @@ fn places<'a>(table: &'a Table, rows: &[&Row], doubts: &Doubts) -> Vec<ScreenCol
 /// words, until the line fits; bars take what is left.
 fn fit(places: &mut Vec<ScreenColumn<'_>>) {
     let whole = |places: &[ScreenColumn<'_>]| {
-        places
-            .iter()
-            .map(|place| place.width + place.gap)
-            .sum::<usize>()
-            .saturating_sub(places.first().map_or(0, |first| first.gap))
+        let all: usize = places.iter().map(|place| place.width + place.gap).sum();
+        all.saturating_sub(places.first().map_or(0, |first| first.gap))
     };
     while whole(places) > WIDTH {
         let over = whole(places) - WIDTH;
-        if let Some(last) =
-            places.last_mut().filter(|last| last.column.draws == Draws::Words && last.width > WRAPPED)
-        {
+        let wraps = |last: &&mut ScreenColumn<'_>| last.column.draws == Draws::Words && last.width > WRAPPED;
+        if let Some(last) = places.last_mut().filter(wraps) {
             last.width = last.width.saturating_sub(over).max(WRAPPED);
             continue;
         }

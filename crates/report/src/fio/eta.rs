@@ -5,6 +5,7 @@
 use iostack_model::{Access, Direction, Job, Nanos, Phase, Progress};
 
 use super::normal::{BINARY, DECIMAL, number};
+use crate::lists::Joined;
 
 /// The line, which the next one overwrites; nothing while files are laid out, as fio says nothing then.
 pub fn eta(progress: &Progress, jobs: &[Job]) -> String {
@@ -28,7 +29,7 @@ pub fn eta(progress: &Progress, jobs: &[Job]) -> String {
     }
     let iops = |(way, iops): &(&str, f64)| format!("{way}={}", number(*iops as u64, 4, DECIMAL, ""));
     if !moving.is_empty() {
-        rates += &format!("[{} IOPS]", moving.iter().map(iops).collect::<Vec<_>>().join(","));
+        rates += &format!("[{} IOPS]", moving.iter().map(iops).joined(","));
     }
     let left = eta_of(progress, done);
     format!("Jobs: {threads} (f={threads}): [{letter}({threads})][{share}]{rates}[eta {left}]\r")

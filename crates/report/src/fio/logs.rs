@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use iostack_model::{Direction, Job, LogEntry, LogRequest, LogSpan, Nanos, Outcome, TargetKind};
 
 use super::histogram;
+use crate::lists::{Joined, distinct, grouped};
 
 /// The value of one line.
 type OfEntry = fn(&LogEntry) -> u64;
@@ -47,37 +48,32 @@ const LOG_KINDS: [LogKind; 6] = [
         of_entry: |_| 1,
         of_span: |span, length, each| (span.ios[each] as f64 / length.as_secs_f64()).round() as u64,
     },
+    LogKind::of_latency(
+        "slat",
+        |entry| entry.submit.0,
+        |span, _, each| span.submit_sum_ns[each] / span.ios[each],
+    ),
+    LogKind::of_latency("clat", completion, |span, _, each| {
+        span.latency_sum_ns[each].saturating_sub(span.submit_sum_ns[each]) / span.ios[each]
+    }),
+    LogKind::of_latency(
+        "lat",
+        |entry| entry.latency.0,
+        |span, _, each| span.latency_sum_ns[each] / span.ios[each],
+    ),
     LogKind {
-        name: "slat",
-        options: ["write_lat_log", "log_latency"],
-        prefix: |request| request.latency.as_ref(),
-        of_entry: |entry| entry.submit.0,
-        of_span: |span, _, each| span.submit_sum_ns[each] / span.ios[each],
-    },
-    LogKind {
-        name: "clat",
-        options: ["write_lat_log", "log_latency"],
-        prefix: |request| request.latency.as_ref(),
-        of_entry: completion,
-        of_span: |span, _, each| {
-            span.latency_sum_ns[each].saturating_sub(span.submit_sum_ns[each]) / span.ios[each]
-        },
-    },
-    LogKind {
-        name: "lat",
-        options: ["write_lat_log", "log_latency"],
-        prefix: |request| request.latency.as_ref(),
-        of_entry: |entry| entry.latency.0,
-        of_span: |span, _, each| span.latency_sum_ns[each] / span.ios[each],
-    },
-    LogKind {
-        name: HISTOGRAM,
         options: ["write_hist_log", "log_histogram"],
         prefix: |request| request.histogram.as_ref(),
-        of_entry: completion,
-        of_span: |_, _, _| 0,
+        ..LogKind::of_latency(HISTOGRAM, completion, |_, _, _| 0)
     },
 ];
+
+impl LogKind {
+    const fn of_latency(name: &'static str, of_entry: OfEntry, of_span: OfSpan) -> LogKind {
+        let options = ["write_lat_log", "log_latency"];
+        LogKind { name, options, prefix: |request| request.latency.as_ref(), of_entry, of_span }
+    }
+}
 
 /// A file, and the threads whose I/Os it holds.
 struct LogFile<'a> {
@@ -100,13 +96,7 @@ struct LogThread<'a> {
 pub fn log_names(jobs: &[Job]) -> Vec<(&'static str, PathBuf)> {
     let traces = jobs.iter().filter_map(|job| Some((typed(job, TRACE), job.logs.trace.clone()?)));
     let logs = files(jobs).into_iter().map(|file| (typed(file.parts[0].job, file.kind.options), file.path));
-    let mut names: Vec<(&'static str, PathBuf)> = Vec::new();
-    for name in logs.chain(traces) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
+    distinct(logs.chain(traces))
 }
 
 /// The option as this job has it.
@@ -128,23 +118,17 @@ pub fn logs(jobs: &[Job], outcomes: &[Outcome]) -> Vec<(PathBuf, String)> {
 /// The traces that jobs ask for, each in fio's version 3: times in us since the job began, by submission. Jobs that name
 /// the same file share it.
 fn traces(jobs: &[Job], outcomes: &[Outcome]) -> Vec<(PathBuf, String)> {
-    let mut traces: Vec<(&PathBuf, Vec<(Nanos, String)>)> = Vec::new();
-    for part in parts(jobs) {
-        let (Some(path), Some(outcome)) = (&part.job.logs.trace, outcomes.get(part.outcome)) else {
-            continue;
-        };
-        let lines = trace_lines(part, outcome);
-        match traces.iter_mut().find(|(other, _)| *other == path) {
-            Some((_, others)) => others.extend(lines),
-            None => traces.push((path, lines)),
-        }
-    }
-    let whole = |(path, mut lines): (&PathBuf, Vec<(Nanos, String)>)| {
-        lines.sort_by_key(|&(time, _)| time);
-        let lines: String = lines.into_iter().map(|(_, line)| line).collect();
-        (path.clone(), format!("fio version 3 iolog\n{lines}"))
+    let parts = parts(jobs);
+    let of_part = |part: &LogThread<'_>| {
+        let (path, outcome) = (part.job.logs.trace.as_ref()?, outcomes.get(part.outcome)?);
+        Some((path.clone(), trace_lines(*part, outcome)))
     };
-    traces.into_iter().map(whole).collect()
+    let whole = |(path, lines): (PathBuf, Vec<Vec<(Nanos, String)>>)| {
+        let mut lines = lines.concat();
+        lines.sort_by_key(|&(time, _)| time);
+        (path, format!("fio version 3 iolog\n{}", lines.iter().map(|(_, line)| line).joined("")))
+    };
+    grouped(parts.iter().filter_map(of_part)).into_iter().map(whole).collect()
 }
 
 /// Moment and line of each I/O of one thread, with the files opened before and closed behind.
@@ -174,27 +158,24 @@ fn file_names(part: LogThread<'_>, outcome: &Outcome) -> Vec<String> {
         let own = job.file_names(part.in_job);
         return own.iter().map(|name| shown(&target.path.join(name))).collect();
     }
-    if job.files.len() > 1 {
-        job.files.iter().map(|file| shown(file)).collect()
-    } else {
-        vec![shown(&target.path)]
-    }
+    let files = if job.files.len() > 1 { &job.files[..] } else { std::slice::from_ref(&target.path) };
+    files.iter().map(|file| shown(file)).collect()
 }
 
-fn files(jobs: &[Job]) -> Vec<LogFile<'_>> {
-    let mut files: Vec<LogFile<'_>> = Vec::new();
-    for (number, part) in (1..).zip(parts(jobs)) {
+fn files<'a>(jobs: &'a [Job]) -> Vec<LogFile<'a>> {
+    let all = (1..).zip(parts(jobs)).flat_map(|(number, part)| {
         let request = &part.job.logs;
-        for kind in &LOG_KINDS {
-            let Some(prefix) = (kind.prefix)(request) else { continue };
-            let path = file_name(prefix, kind.name, if request.shared { None } else { Some(number) });
-            match files.iter_mut().find(|file| file.path == path) {
-                Some(file) => file.parts.push(part),
-                None => files.push(LogFile { path, kind, parts: vec![part] }),
-            }
-        }
-    }
-    files
+        LOG_KINDS.iter().filter_map(move |kind| {
+            let number = if request.shared { None } else { Some(number) };
+            Some((file_name((kind.prefix)(request)?, kind.name, number), (kind, part)))
+        })
+    });
+    let file = |(path, all): (PathBuf, Vec<(&'static LogKind, LogThread<'a>)>)| LogFile {
+        path,
+        kind: all[0].0,
+        parts: all.into_iter().map(|(_, part)| part).collect(),
+    };
+    grouped(all).into_iter().map(file).collect()
 }
 
 /// Every thread of a run, in order: jobs of a stage that are reported together share an outcome.

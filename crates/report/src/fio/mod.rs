@@ -23,6 +23,7 @@ mod logs;
 mod normal;
 mod report;
 mod shares;
+mod side;
 mod spread;
 mod steady;
 mod terse;

@@ -3,36 +3,34 @@
 //! The forms are those of `show_thread_status_normal` and `show_group_stats` in fio's `stat.c`, `num2str` in
 //! `lib/num2str.c`. Start reading at [`normal`].
 
-use iostack_model::{Bins, Direction, Job, Outcome, OutcomeFile};
+use iostack_model::{Bins, DeviceCount, Direction, Job, Outcome, OutcomeFile};
 
 use super::report::{
-    calendar, caveats, context_switches, cpu_percent, disks, ended_unix_ms, first_error, flow, groups,
-    latency_depth, latency_goal, millis, per_second, uncounted,
+    DiskUse, calendar, caveats, context_switches, cpu_percent, disks, ended_unix_ms, first_error, groups,
+    latency_depth, latency_goal,
 };
 use super::shares::{self, Shares};
-use super::spread::{self, Spread};
+use super::side::{Side, per_second};
+use super::spread::Spread;
 use super::steady;
 use super::unified::{self, unified};
 use super::version;
+use crate::lists::{Joined, grouped};
 
 /// The report of a run as fio prints it; `pid` is whose threads ran. `headed` with what fio says before it runs.
 pub fn normal(file: &OutcomeFile, pid: u32, headed: bool) -> String {
     let file = &*unified(file);
     let mut text = if headed { head(file) } else { String::new() };
-    let mut rows: Vec<StatusGroup> = Vec::new();
+    let ended = calendar(ended_unix_ms(file) / 1000);
     for (group, outcome) in groups(file).zip(&file.outcomes) {
-        let place = JobPlace { group, pid, ended: calendar(ended_unix_ms(file) / 1000) };
         // As in fio: of a job that has done nothing yet, or had nothing to do, the groups tell.
         if outcome.ios() > 0 || !outcome.failures.is_empty() {
-            text += &job(outcome, &place);
-        }
-        match rows.last_mut() {
-            Some(last) if last.number == group => last.outcomes.push(outcome),
-            _ => rows.push(StatusGroup { number: group, outcomes: vec![outcome] }),
+            text += &job(outcome, group, pid, &ended);
         }
     }
-    for group in &rows {
-        text += &group.status();
+    for (group, outcomes) in grouped(groups(file).zip(&file.outcomes)) {
+        text += &format!("\nRun status group {group} (all jobs):\n");
+        text.extend(Direction::ALL.map(|direction| status(&outcomes, direction)));
     }
     text + &disk_stats(file)
 }
@@ -40,18 +38,12 @@ pub fn normal(file: &OutcomeFile, pid: u32, headed: bool) -> String {
 /// Lines that fio prints before it runs.
 fn head(file: &OutcomeFile) -> String {
     let mut text = String::new();
-    for (group, outcome) in groups(file).zip(&file.outcomes) {
-        let job = &outcome.job;
-        let sizes = [("R", Direction::Read), ("W", Direction::Write), ("T", Direction::Trim)]
-            .map(|(letter, direction)| format!("({letter}) {}", block_sizes(job, direction)));
-        text += &format!(
-            "{}: (g={group}): rw={}, bs={}, ioengine={}, iodepth={}\n",
-            job.name,
-            job.rw_name(),
-            sizes.join(", "),
-            job.engine.name(),
-            job.queue_depth
-        );
+    for (group, Outcome { job, .. }) in groups(file).zip(&file.outcomes) {
+        let sizes = [("R", Direction::Read), ("W", Direction::Write), ("T", Direction::Trim)];
+        let sizes = sizes.map(|(letter, direction)| format!("({letter}) {}", block_sizes(job, direction)));
+        let (name, rw, sizes, engine) = (&job.name, job.rw_name(), sizes.join(", "), job.engine.name());
+        let depth = job.queue_depth;
+        text += &format!("{name}: (g={group}): rw={rw}, bs={sizes}, ioengine={engine}, iodepth={depth}\n");
         if job.threads > 1 {
             text += "...\n";
         }
@@ -67,21 +59,13 @@ fn block_sizes(job: &Job, direction: Direction) -> String {
     format!("{}-{}", number(least, 4, BINARY, "B"), number(most, 4, BINARY, "B"))
 }
 
-struct JobPlace {
-    group: u64,
-    pid: u32,
-    ended: String,
-}
-
-fn job(outcome: &Outcome, place: &JobPlace) -> String {
+fn job(outcome: &Outcome, group: u64, pid: u32, ended: &str) -> String {
     let error = match first_error(outcome) {
         0 => " 0".to_owned(),
         errno => format!("{errno:2} (error={})", strerror(errno)),
     };
-    let mut text = format!(
-        "\n{}: (groupid={}, jobs={}): err={error}: pid={}: {}\n",
-        outcome.job.name, place.group, outcome.job.threads, place.pid, place.ended
-    );
+    let (name, jobs) = (&outcome.job.name, outcome.job.threads);
+    let mut text = format!("\n{name}: (groupid={group}, jobs={jobs}): err={error}: pid={pid}: {ended}\n");
     for direction in Direction::ALL {
         text += &side(outcome, direction);
     }
@@ -90,74 +74,54 @@ fn job(outcome: &Outcome, place: &JobPlace) -> String {
         text += &latency("sync", &outcome.sync);
         text += &percentiles("sync", &outcome.sync, &outcome.job);
     }
-    let [nanos, micros, long] = shares::latencies(&outcome.latency());
-    text += &latency_shares("nsec", &nanos);
-    text += &latency_shares("usec", &micros);
-    text += &latency_shares("msec", &long);
+    for (unit, shares) in ["nsec", "usec", "msec"].iter().zip(shares::latencies(&outcome.latency())) {
+        text += &latency_shares(unit, &shares);
+    }
     text += &rest(outcome);
     let rate = |rate| format!("{} ({})", number(rate, 4, BINARY, "B/s"), number(rate, 4, DECIMAL, "B/s"));
     text += &steady::line(outcome, rate, |count| number(count, 4, DECIMAL, ""));
     // Ours: fio has no word for it.
-    for caveat in caveats(outcome) {
-        text += &format!("  caveat       : {caveat}\n");
-    }
+    text.extend(caveats(outcome).map(|caveat| format!("  caveat       : {caveat}\n")));
     text
 }
 
 /// CPU, depths and counts.
 fn rest(outcome: &Outcome) -> String {
-    let list = |shares: Shares| {
-        let each = shares.iter().map(|(key, percent)| format!("{key}={percent:.1}%"));
-        each.collect::<Vec<_>>().join(", ")
-    };
-    let issued = Direction::ALL.map(|direction| {
-        let back = if direction == Direction::Read { uncounted(outcome).0 } else { 0 };
-        flow(outcome, direction).0.latency.count + back
+    let list =
+        |shares: Shares| shares.iter().map(|(key, percent)| format!("{key}={percent:.1}%")).joined(", ");
+    let (cpu, batch) = (&outcome.cpu, &outcome.job.batch);
+    let [user, system] = [cpu.user, cpu.system].map(|used| cpu_percent(outcome, used));
+    let (switches, major, minor) = (context_switches(outcome), cpu.faults_major, cpu.faults_minor);
+    let depths = list(shares::depths(outcome));
+    let [submit, complete] = [batch.submit, batch.complete_min].map(|batch| list(shares::batches(batch)));
+    let [reads, writes, trims] = Direction::ALL.map(|direction| {
+        let side = Side::of_outcome(outcome, direction);
+        side.ios() + side.back.0
     });
-    let short = Direction::ALL.map(|direction| outcome.flow(direction).short);
-    let goal = latency_goal(outcome);
+    let [reads_short, writes_short, trims_short] = Direction::ALL.map(|each| outcome.flow(each).short);
+    let (goal, syncs, depth) = (latency_goal(outcome), outcome.sync.count, latency_depth(outcome));
+    let (target, window, percent) = (goal.latency.0, goal.window.0 / 1000, goal.percent);
     format!(
-        "  cpu          : usr={:.2}%, sys={:.2}%, ctx={}, majf={}, minf={}\n  IO depths    : {}\n     submit    : \
-         {}\n     complete  : {}\n     issued rwts: total={},{},{},{} short={},{},{},0 dropped=0,0,0,0\n     latency   \
-         : target={}, window={}, percentile={:.2}%, depth={}\n",
-        cpu_percent(outcome, outcome.cpu.user),
-        cpu_percent(outcome, outcome.cpu.system),
-        context_switches(outcome),
-        outcome.cpu.faults_major,
-        outcome.cpu.faults_minor,
-        list(shares::depths(outcome)),
-        list(shares::batches(outcome.job.batch.submit)),
-        list(shares::batches(outcome.job.batch.complete_min)),
-        issued[0],
-        issued[1],
-        issued[2],
-        outcome.sync.count,
-        short[0],
-        short[1],
-        short[2],
-        goal.latency.0,
-        goal.window.0 / 1000,
-        goal.percent,
-        latency_depth(outcome),
+        "  cpu          : usr={user:.2}%, sys={system:.2}%, ctx={switches}, majf={major}, minf={minor}\n  \
+         IO depths    : {depths}\n     submit    : {submit}\n     complete  : {complete}\n     \
+         issued rwts: total={reads},{writes},{trims},{syncs} short={reads_short},{writes_short},{trims_short},0 \
+         dropped=0,0,0,0\n     \
+         latency   : target={target}, window={window}, percentile={percent:.2}%, depth={depth}\n"
     )
 }
 
 fn side(outcome: &Outcome, direction: Direction) -> String {
-    let (flow, elapsed) = flow(outcome, direction);
-    if flow.latency.count == 0 {
+    let side = Side::of_outcome(outcome, direction);
+    if side.ios() == 0 {
         return String::new();
     }
-    let rate = per_second(flow.bytes.0, elapsed) as u64;
-    let mut text = format!(
-        "  {}: IOPS={}, BW={} ({})({}/{}msec){}\n",
-        unified::name(&outcome.job, direction),
-        number(per_second(flow.latency.count, elapsed) as u64, 4, DECIMAL, ""),
-        number(rate, 4, BINARY, "B/s"),
-        number(rate, 4, DECIMAL, "B/s"),
-        number(flow.bytes.0, 4, BINARY, "B"),
-        millis(elapsed).max(1),
-        if direction == Direction::Read { "" } else { "; 0 zone resets" },
-    );
+    let (flow, name) = (side.flow, unified::name(&outcome.job, direction));
+    let (rate, msec) = (side.rate() as u64, side.runtime_ms());
+    let iops = number(per_second(side.ios(), side.elapsed) as u64, 4, DECIMAL, "");
+    let [binary, decimal] = [BINARY, DECIMAL].map(|base| number(rate, 4, base, "B/s"));
+    let moved = number(flow.bytes.0, 4, BINARY, "B");
+    let resets = if direction == Direction::Read { "" } else { "; 0 zone resets" };
+    let mut text = format!("  {name}: IOPS={iops}, BW={binary} ({decimal})({moved}/{msec}msec){resets}\n");
     if flow.submit.count > 0 {
         text += &latency("slat", &flow.submit);
     }
@@ -171,28 +135,25 @@ fn side(outcome: &Outcome, direction: Direction) -> String {
     ] {
         text += &if wanted { percentiles(what, bins, &outcome.job) } else { String::new() };
     }
-    text + &spreads(outcome, direction, rate)
+    text + &spreads(&side, rate)
 }
 
-fn spreads(outcome: &Outcome, direction: Direction, rate: u64) -> String {
-    let bandwidth = spread::bandwidth(outcome, direction);
-    if bandwidth.samples == 0 {
+fn spreads(side: &Side<'_>, rate: u64) -> String {
+    let Spread { min, max, mean, deviation, samples } = side.bandwidth;
+    if samples == 0 {
         return String::new();
     }
-    let share = if rate > 0 { (bandwidth.mean * 102_400.0 / rate as f64).min(100.0) } else { 0.0 };
-    let large = bandwidth.mean > 1024.0 * 1024.0;
-    let (unit, factor) = if large { ("MiB", 1024.0) } else { ("KiB", 1.0) };
-    let scaled = |value: u64| (value as f64 / factor) as u64;
-    let Spread { min, max, mean, deviation, samples } = spread::iops(outcome, direction);
-    format!(
-        "   bw ({unit:>5}/s): min={:5}, max={:5}, per={share:.2}%, avg={:5.2}, stdev={:5.2}, samples={}\n   iops        : \
-         min={min:5}, max={max:5}, avg={mean:5.2}, stdev={deviation:5.2}, samples={samples}\n",
-        scaled(bandwidth.min),
-        scaled(bandwidth.max),
-        bandwidth.mean / factor,
-        bandwidth.deviation / factor,
-        bandwidth.samples,
-    )
+    let share = if rate > 0 { (mean * 102_400.0 / rate as f64).min(100.0) } else { 0.0 };
+    let (unit, factor) = if mean > 1024.0 * 1024.0 { ("MiB", 1024.0) } else { ("KiB", 1.0) };
+    let [min, max] = [min, max].map(|value| (value as f64 / factor) as u64);
+    let [mean, deviation] = [mean, deviation].map(|value| value / factor);
+    let bandwidth = format!(
+        "   bw ({unit:>5}/s): min={min:5}, max={max:5}, per={share:.2}%, avg={mean:5.2}, stdev={deviation:5.2}, \
+         samples={samples}\n"
+    );
+    let Spread { min, max, mean, deviation, samples } = side.iops;
+    let iops = format!("min={min:5}, max={max:5}, avg={mean:5.2}, stdev={deviation:5.2}, samples={samples}");
+    format!("{bandwidth}   iops        : {iops}\n")
 }
 
 /// Nanoseconds in one of the unit that fio chooses, and its name.
@@ -208,120 +169,68 @@ fn unit(least: u64, most: u64, wide: impl Fn(u64) -> bool) -> (u64, &'static str
 fn latency(what: &str, bins: &Bins) -> String {
     let deviation = bins.stddev_ns();
     let (factor, unit) = unit(bins.min_ns, bins.max_ns, |factor| deviation > factor as f64);
-    let whole = |ns: u64| number(ns / factor, 6, DECIMAL, "");
-    format!(
-        "    {what} ({unit}): min={}, max={}, avg={:5.2}, stdev={:5.2}\n",
-        whole(bins.min_ns),
-        whole(bins.max_ns),
-        bins.mean_ns() / factor as f64,
-        deviation / factor as f64,
-    )
+    let [min, max] = [bins.min_ns, bins.max_ns].map(|ns| number(ns / factor, 6, DECIMAL, ""));
+    let [mean, deviation] = [bins.mean_ns(), deviation].map(|ns| ns / factor as f64);
+    format!("    {what} ({unit}): min={min}, max={max}, avg={mean:5.2}, stdev={deviation:5.2}\n")
 }
 
 fn percentiles(what: &str, bins: &Bins, job: &Job) -> String {
-    let values: Vec<(f64, u64)> = job
-        .percentiles
-        .iter()
-        .map(|&percent| (percent, bins.quantile_ns(percent / 100.0).unwrap_or_default()))
-        .collect();
-    let (Some(least), Some(most)) =
-        (values.iter().map(|one| one.1).min(), values.iter().map(|one| one.1).max())
-    else {
-        return String::new();
-    };
+    let at = |percent: &f64| (*percent, bins.quantile_ns(percent / 100.0).unwrap_or_default());
+    let values: Vec<(f64, u64)> = job.percentiles.iter().map(at).collect();
+    let all = || values.iter().map(|(_, ns)| *ns);
+    let Some((least, most)) = all().min().zip(all().max()) else { return String::new() };
     let (factor, unit) = unit(least, most, |_| true);
     let width = (most / factor).max(1).to_string().len().max(5);
     let a_line = (80 - 7) / (2 + 10 + width);
-    let mut text = format!("    {what} percentiles ({unit}):\n");
-    for line in values.chunks(a_line) {
-        let each =
-            line.iter().map(|(percent, ns)| format!(" {percent:5.2}th=[{:width$}]", ns.div_ceil(factor)));
-        text += &format!("     |{}", each.collect::<Vec<_>>().join(","));
-        text += ",\n";
-    }
-    text.truncate(text.len() - 2);
-    text + "\n"
+    let lines = values.chunks(a_line).map(|line| {
+        let each = line.iter();
+        let each = each.map(|(percent, ns)| format!(" {percent:5.2}th=[{:width$}]", ns.div_ceil(factor)));
+        format!("     |{}", each.joined(","))
+    });
+    format!("    {what} percentiles ({unit}):\n{}\n", lines.joined(",\n"))
 }
 
 /// Five a line, those that are not empty.
 fn latency_shares(unit: &str, shares: &Shares) -> String {
-    let some: Vec<String> = shares
-        .iter()
-        .filter(|(_, percent)| *percent > 0.0)
-        .map(|(key, percent)| format!("{key}={percent:.2}%"))
-        .collect();
-    some.chunks(5)
-        .fold(String::new(), |text, line| text + &format!("  lat ({unit})   : {}\n", line.join(", ")))
+    let some = shares.iter().filter(|(_, percent)| *percent > 0.0);
+    let some: Vec<String> = some.map(|(key, percent)| format!("{key}={percent:.2}%")).collect();
+    some.chunks(5).map(|line| format!("  lat ({unit})   : {}\n", line.join(", "))).joined("")
 }
 
-/// Jobs whose rates fio adds up.
-struct StatusGroup<'a> {
-    number: u64,
-    outcomes: Vec<&'a Outcome>,
-}
-
-impl StatusGroup<'_> {
-    fn status(&self) -> String {
-        let mut text = format!("\nRun status group {} (all jobs):\n", self.number);
-        for direction in Direction::ALL {
-            let ran: Vec<&Outcome> = self
-                .outcomes
-                .iter()
-                .copied()
-                .filter(|outcome| flow(outcome, direction).0.latency.count > 0)
-                .collect();
-            if !ran.is_empty() {
-                text += &StatusGroup::line(&ran, direction);
-            }
-        }
-        text
-    }
-
-    fn line(ran: &[&Outcome], direction: Direction) -> String {
-        let rates = ran
-            .iter()
-            .map(|outcome| flow(outcome, direction))
-            .map(|(flow, elapsed)| per_second(flow.bytes.0, elapsed) as u64);
-        let times = ran.iter().map(|outcome| millis(flow(outcome, direction).1).max(1));
-        let bytes: u64 = ran.iter().map(|outcome| flow(outcome, direction).0.bytes.0).sum();
-        let longest = times.clone().max().unwrap_or(1);
-        let rate = |rate: u64, base| number(rate, 4, base, "B/s");
-        let elapsed = ran.iter().map(|outcome| flow(outcome, direction).1).max().unwrap_or_default();
-        let all = per_second(bytes, elapsed) as u64;
-        let (least, most) = (rates.clone().min().unwrap_or(0), rates.max().unwrap_or(0));
-        format!(
-            "{:>7}: bw={} ({}), {}-{} ({}-{}), io={} ({}), run={}-{longest}msec\n",
-            ran.first().map_or("", |outcome| unified::name(&outcome.job, direction)).to_uppercase(),
-            rate(all, BINARY),
-            rate(all, DECIMAL),
-            rate(least, BINARY),
-            rate(most, BINARY),
-            rate(least, DECIMAL),
-            rate(most, DECIMAL),
-            number(bytes, 4, BINARY, "B"),
-            number(bytes, 4, DECIMAL, "B"),
-            times.min().unwrap_or(1),
-        )
-    }
+/// Rates of the jobs of a group, added up as fio does.
+fn status(outcomes: &[&Outcome], direction: Direction) -> String {
+    let sides = outcomes.iter().map(|outcome| Side::of_outcome(outcome, direction));
+    let ran: Vec<Side<'_>> = sides.filter(|side| side.ios() > 0).collect();
+    let Some(elapsed) = ran.iter().map(|side| side.elapsed).max() else { return String::new() };
+    let bytes: u64 = ran.iter().map(|side| side.flow.bytes.0).sum();
+    let ends = |all: Vec<u64>| [all.iter().min(), all.iter().max()].map(|end| end.copied().unwrap_or(0));
+    let [least, most] = ends(ran.iter().map(|side| side.rate() as u64).collect());
+    let [shortest, longest] = ends(ran.iter().map(Side::runtime_ms).collect());
+    let [[all_binary, least_binary, most_binary], [all, least, most]] = [BINARY, DECIMAL].map(|base| {
+        [per_second(bytes, elapsed) as u64, least, most].map(|rate| number(rate, 4, base, "B/s"))
+    });
+    let [moved_binary, moved] = [BINARY, DECIMAL].map(|base| number(bytes, 4, base, "B"));
+    let ran = outcomes.iter().find(|outcome| Side::of_outcome(outcome, direction).ios() > 0);
+    let name = ran.map_or("", |outcome| unified::name(&outcome.job, direction)).to_uppercase();
+    format!(
+        "{name:>7}: bw={all_binary} ({all}), {least_binary}-{most_binary} ({least}-{most}), io={moved_binary} \
+         ({moved}), run={shortest}-{longest}msec\n"
+    )
 }
 
 fn disk_stats(file: &OutcomeFile) -> String {
-    let mut text = String::new();
-    for (index, disk) in disks(&file.outcomes).iter().enumerate() {
-        if index == 0 {
-            text += "\nDisk stats (read/write):\n";
-        }
-        let [reads, writes, _] = disk.count.ios;
-        let [reads_merged, writes_merged, _] = disk.count.merges;
-        let [read_ms, write_ms, queued_ms] = disk.ticks();
-        text += &format!(
-            "  {}: ios={reads}/{writes}, merge={reads_merged}/{writes_merged}, ticks={read_ms}/{write_ms}, \
-             in_queue={queued_ms}, util={:.2}%\n",
-            disk.count.name,
-            disk.busy_percent()
-        );
-    }
-    text
+    let disks = disks(&file.outcomes);
+    let line = |disk: &DiskUse| {
+        let DeviceCount { name, ios: [reads, writes, _], merges: [reads_merged, writes_merged, _], .. } =
+            &disk.count;
+        let ([read_ms, write_ms, queued_ms], busy) = (disk.ticks(), disk.busy_percent());
+        format!(
+            "  {name}: ios={reads}/{writes}, merge={reads_merged}/{writes_merged}, ticks={read_ms}/{write_ms}, \
+             in_queue={queued_ms}, util={busy:.2}%\n"
+        )
+    };
+    let head = if disks.is_empty() { "" } else { "\nDisk stats (read/write):\n" };
+    head.to_owned() + &disks.iter().map(line).collect::<String>()
 }
 
 /// The kernel's words for an error, without its number.

@@ -1,26 +1,36 @@
-//! fio's JSON and JSON+. Each object is a table of keys, so that a key is found where it stands in the output.
+//! fio's JSON and JSON+. Each object is a list of keys, so that a key is found where it stands in the output.
 
 use iostack_model::{
-    Bins, DeviceCount, Direction, Engine, Flow, Job, LatencyGoal, Nanos, Outcome, OutcomeFile, PercentilesOf,
-    VerifyMode, bin_middle,
+    Bins, DeviceCount, Direction, Engine, Job, LatencyGoal, Nanos, Outcome, OutcomeFile, bin_middle,
 };
 
 use super::shares::{self, Shares};
-use super::spread::{self, Spread};
+use super::side::{Side, millis, per_second};
 use super::steady;
 use super::unified::{self, directions, unified};
-use super::value::{Field, Value};
+use super::value::Value;
 use super::version;
+use crate::lists::grouped;
 
 /// The report of a run as `fio --output-format=json` prints it; with `plus`, as `json+`: every histogram in full.
 pub fn json(file: &OutcomeFile, plus: bool) -> String {
     let file = &*unified(file);
-    let jobs =
-        file.outcomes.iter().zip(groups(file)).map(|(outcome, group)| JobPart { outcome, group, plus });
-    let jobs = Value::List(jobs.map(|part| job(&part)).collect());
-    let disks = Value::List(disks(&file.outcomes).iter().map(|disk| Value::object(DISK, disk)).collect());
-    let last = [("jobs".to_owned(), jobs), ("disk_util".to_owned(), disks)];
-    format!("{}\n", Value::object(HEAD, file).with(global_options(file)).with(last))
+    let ended = ended_unix_ms(file);
+    let mut report: Vec<(&str, Value)> = vec![
+        ("fio version", version(&file.iostack).into()),
+        ("timestamp", (ended / 1000).into()),
+        ("timestamp_ms", ended.into()),
+        ("time", calendar(ended / 1000).into()),
+    ];
+    // Options of the last global sections, where there were any: as fio, those of the last of several files.
+    let global = typed(file.outcomes.last().iter().flat_map(|outcome| &outcome.job.options_global));
+    report.extend((!global.is_empty()).then(|| ("global options", Value::object(global))));
+    let jobs = file.outcomes.iter().zip(groups(file)).map(|(outcome, group)| job(outcome, group, plus));
+    report.extend([
+        ("jobs", Value::list(jobs)),
+        ("disk_util", Value::list(disks(&file.outcomes).iter().map(disk))),
+    ]);
+    format!("{}\n", Value::object(report))
 }
 
 /// The group of each outcome: a stonewall or `new_group` begins one, unless it stands before all jobs.
@@ -33,80 +43,58 @@ pub(super) fn groups(file: &OutcomeFile) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Options of the last global sections, where there were any: as fio, those of the last of several files.
-fn global_options(file: &OutcomeFile) -> Option<(String, Value)> {
-    let typed = typed(file.outcomes.last().iter().flat_map(|outcome| &outcome.job.options_global));
-    let all = typed.into_iter().map(|(name, value)| (name, Value::Text(value))).collect::<Vec<_>>();
-    (!all.is_empty()).then(|| ("global options".to_owned(), Value::Object(all)))
-}
-
 /// Options with a value, the last of each name: fio leaves out those that stand alone.
-fn typed<'a>(options: impl Iterator<Item = &'a (String, String)>) -> Vec<(String, String)> {
-    let mut kept: Vec<(String, String)> = Vec::new();
+fn typed<'a>(options: impl Iterator<Item = &'a (String, String)>) -> Vec<(String, Value)> {
+    let mut kept: Vec<(String, Value)> = Vec::new();
     for (name, value) in options.filter(|(_, value)| !value.is_empty()) {
         kept.retain(|(known, _)| known != name);
-        kept.push((name.clone(), value.clone()));
+        kept.push((name.clone(), value.clone().into()));
     }
     kept
 }
 
-/// One outcome and how it is to be shown.
-struct JobPart<'a> {
-    outcome: &'a Outcome,
-    group: u64,
-    plus: bool,
+fn job(outcome: &Outcome, group: u64, plus: bool) -> Value {
+    let (job, cpu, goal) = (&outcome.job, &outcome.cpu, latency_goal(outcome));
+    let mut fields: Vec<(&str, Value)> = vec![
+        ("jobname", job.name.clone().into()),
+        ("groupid", group.into()),
+        ("job_start", outcome.started_unix_ms.into()),
+        ("error", first_error(outcome).into()),
+        ("eta", Value::Whole(0)),
+        ("elapsed", outcome.elapsed.0.div_ceil(1_000_000_000).into()),
+        ("job options", options(job)),
+    ];
+    fields.extend(directions(job).iter().map(|&way| (unified::name(job, way), side(outcome, way, plus))));
+    let lat = histogram(&outcome.sync, job, plus);
+    let [ns, us, ms] = shares::latencies(&outcome.latency()).map(of_shares);
+    fields.extend([
+        ("sync", Value::object([("total_ios", outcome.sync.count.into()), ("lat_ns", lat)])),
+        ("job_runtime", millis(thread_time(outcome)).into()),
+        ("usr_cpu", cpu_percent(outcome, cpu.user).into()),
+        ("sys_cpu", cpu_percent(outcome, cpu.system).into()),
+        ("ctx", context_switches(outcome).into()),
+        ("majf", cpu.faults_major.into()),
+        ("minf", cpu.faults_minor.into()),
+        ("iodepth_level", of_shares(shares::depths(outcome))),
+        ("iodepth_submit", of_shares(shares::batches(job.batch.submit))),
+        ("iodepth_complete", of_shares(shares::batches(job.batch.complete_min))),
+        ("latency_ns", ns),
+        ("latency_us", us),
+        ("latency_ms", ms),
+        ("latency_depth", u64::from(latency_depth(outcome)).into()),
+        ("latency_target", goal.latency.0.into()),
+        ("latency_percentile", goal.percent.into()),
+        ("latency_window", (goal.window.0 / 1000).into()),
+    ]);
+    fields.extend(steady::json(outcome));
+    // Ours, behind all of fio's: readers pass over keys that they do not know.
+    fields.extend((!outcome.caveats.is_empty()).then(|| ("caveats", Value::list(caveats(outcome)))));
+    Value::object(fields)
 }
 
-/// One direction of an outcome.
-struct DirectionPart<'a> {
-    part: &'a JobPart<'a>,
-    direction: Direction,
-}
-
-const HEAD: &[Field<OutcomeFile>] = &[
-    ("fio version", |file| Value::text(version(&file.iostack))),
-    ("timestamp", |file| Value::Whole(ended_unix_ms(file) / 1000)),
-    ("timestamp_ms", |file| Value::Whole(ended_unix_ms(file))),
-    ("time", |file| Value::text(calendar(ended_unix_ms(file) / 1000))),
-];
-
-/// Keys of a job before the latency shares. A function, because a constant cannot name the borrow.
-fn job_fields<'a>() -> [Field<JobPart<'a>>; 7] {
-    [
-        ("jobname", |part| Value::text(&part.outcome.job.name)),
-        ("groupid", |part| Value::Whole(part.group)),
-        ("job_start", |part| Value::Whole(part.outcome.started_unix_ms)),
-        ("error", |part| Value::Whole(first_error(part.outcome))),
-        ("eta", |_| Value::Whole(0)),
-        ("elapsed", |part| Value::Whole(part.outcome.elapsed.0.div_ceil(1_000_000_000))),
-        ("job options", |part| options(&part.outcome.job)),
-    ]
-}
-
-/// Keys of a job behind its directions.
-fn job_fields_next<'a>() -> [Field<JobPart<'a>>; 10] {
-    [
-        ("sync", sync),
-        ("job_runtime", |part| Value::Whole(millis(thread_time(part.outcome)))),
-        ("usr_cpu", |part| Value::Float(cpu_percent(part.outcome, part.outcome.cpu.user))),
-        ("sys_cpu", |part| Value::Float(cpu_percent(part.outcome, part.outcome.cpu.system))),
-        ("ctx", |part| Value::Whole(context_switches(part.outcome))),
-        ("majf", |part| Value::Whole(part.outcome.cpu.faults_major)),
-        ("minf", |part| Value::Whole(part.outcome.cpu.faults_minor)),
-        ("iodepth_level", |part| of_shares(shares::depths(part.outcome))),
-        ("iodepth_submit", |part| of_shares(shares::batches(part.outcome.job.batch.submit))),
-        ("iodepth_complete", |part| of_shares(shares::batches(part.outcome.job.batch.complete_min))),
-    ]
-}
-
-/// Keys of a job after them.
-fn job_fields_last<'a>() -> [Field<JobPart<'a>>; 4] {
-    [
-        ("latency_depth", |part| Value::Whole(u64::from(latency_depth(part.outcome)))),
-        ("latency_target", |part| Value::Whole(latency_goal(part.outcome).latency.0)),
-        ("latency_percentile", |part| Value::Float(latency_goal(part.outcome).percent)),
-        ("latency_window", |part| Value::Whole(latency_goal(part.outcome).window.0 / 1000)),
-    ]
+/// Doubts of an outcome, in words.
+pub(super) fn caveats(outcome: &Outcome) -> impl Iterator<Item = String> {
+    outcome.caveats.iter().map(iostack_doubt::says)
 }
 
 /// The depth at which the job ended.
@@ -120,207 +108,85 @@ pub(super) fn latency_goal(outcome: &Outcome) -> LatencyGoal {
     outcome.job.latency_goal.unwrap_or(none)
 }
 
-/// Keys of one direction.
-fn side_fields<'a>() -> [Field<DirectionPart<'a>>; 23] {
-    [
-        ("io_bytes", |side| Value::Whole(side.bytes() + side.read_back().1)),
-        ("io_kbytes", |side| Value::Whole((side.bytes() + side.read_back().1) / 1024)),
-        ("bw_bytes", |side| Value::Whole(side.per_second(side.bytes()) as u64)),
-        ("bw", |side| Value::Whole(side.per_second(side.bytes()) as u64 / 1024)),
-        ("iops", |side| Value::Float(side.per_second(side.latency().count))),
-        ("runtime", |side| Value::Whole(side.runtime_ms())),
-        ("total_ios", |side| Value::Whole(side.latency().count + side.read_back().0)),
-        ("short_ios", |side| Value::Whole(side.part.outcome.flow(side.direction).short)),
-        ("drop_ios", |_| Value::Whole(0)),
-        ("slat_ns", |side| side.percentiles(&side.flow().submit, side.wanted().submission)),
-        ("clat_ns", |side| side.percentiles(side.flow().clat(), side.wanted().completion)),
-        ("lat_ns", |side| side.percentiles(side.latency(), side.wanted().whole)),
-        ("bw_min", |side| Value::Whole(side.bandwidth().min)),
-        ("bw_max", |side| Value::Whole(side.bandwidth().max)),
-        ("bw_agg", |side| Value::Float(side.share_of_bandwidth())),
-        ("bw_mean", |side| Value::Float(side.bandwidth().mean)),
-        ("bw_dev", |side| Value::Float(side.bandwidth().deviation)),
-        ("bw_samples", |side| Value::Whole(side.bandwidth().samples)),
-        ("iops_min", |side| Value::Whole(side.iops().min)),
-        ("iops_max", |side| Value::Whole(side.iops().max)),
-        ("iops_mean", |side| Value::Float(side.iops().mean)),
-        ("iops_stddev", |side| Value::Float(side.iops().deviation)),
-        ("iops_samples", |side| Value::Whole(side.iops().samples)),
+fn side(outcome: &Outcome, direction: Direction, plus: bool) -> Value {
+    let (side, wanted) = (Side::of_outcome(outcome, direction), outcome.job.percentiles_of);
+    let Side { flow, back, bandwidth, iops, .. } = &side;
+    let latency =
+        |bins, wanted| if wanted { histogram(bins, &outcome.job, plus) } else { Value::object(plain(bins)) };
+    let (bytes, rate) = (flow.bytes.0 + back.1, side.rate());
+    // The mean of the samples as a share of the group's bandwidth, at most 100, as fio has it.
+    let share = if rate > 0.0 { (bandwidth.mean * 100.0 / (rate / 1024.0)).min(100.0) } else { 0.0 };
+    Value::object([
+        ("io_bytes", bytes.into()),
+        ("io_kbytes", (bytes / 1024).into()),
+        ("bw_bytes", Value::Whole(rate as u64)),
+        ("bw", Value::Whole(rate as u64 / 1024)),
+        ("iops", per_second(side.ios(), side.elapsed).into()),
+        ("runtime", side.runtime_ms().into()),
+        ("total_ios", (side.ios() + back.0).into()),
+        ("short_ios", outcome.flow(direction).short.into()),
+        ("drop_ios", Value::Whole(0)),
+        ("slat_ns", latency(&flow.submit, wanted.submission)),
+        ("clat_ns", latency(flow.clat(), wanted.completion)),
+        ("lat_ns", latency(&flow.latency, wanted.whole)),
+        ("bw_min", bandwidth.min.into()),
+        ("bw_max", bandwidth.max.into()),
+        ("bw_agg", share.into()),
+        ("bw_mean", bandwidth.mean.into()),
+        ("bw_dev", bandwidth.deviation.into()),
+        ("bw_samples", bandwidth.samples.into()),
+        ("iops_min", iops.min.into()),
+        ("iops_max", iops.max.into()),
+        ("iops_mean", iops.mean.into()),
+        ("iops_stddev", iops.deviation.into()),
+        ("iops_samples", iops.samples.into()),
+    ])
+}
+
+fn plain(bins: &Bins) -> Vec<(&'static str, Value)> {
+    vec![
+        ("min", bins.min_ns.into()),
+        ("max", bins.max_ns.into()),
+        ("mean", bins.mean_ns().into()),
+        ("stddev", bins.stddev_ns().into()),
+        ("N", bins.count.into()),
     ]
-}
-
-const LATENCY: &[Field<Bins>] = &[
-    ("min", |bins| Value::Whole(bins.min_ns)),
-    ("max", |bins| Value::Whole(bins.max_ns)),
-    ("mean", |bins| Value::Float(bins.mean_ns())),
-    ("stddev", |bins| Value::Float(bins.stddev_ns())),
-    ("N", |bins| Value::Whole(bins.count)),
-];
-
-const DISK: &[Field<DiskUse>] = &[
-    ("name", |disk| Value::text(&disk.count.name)),
-    ("read_ios", |disk| Value::Whole(disk.count.ios[0])),
-    ("write_ios", |disk| Value::Whole(disk.count.ios[1])),
-    ("read_merges", |disk| Value::Whole(disk.count.merges[0])),
-    ("write_merges", |disk| Value::Whole(disk.count.merges[1])),
-    ("read_ticks", |disk| Value::Whole(disk.ticks()[0])),
-    ("write_ticks", |disk| Value::Whole(disk.ticks()[1])),
-    ("in_queue", |disk| Value::Whole(disk.ticks()[2])),
-    ("util", |disk| Value::Float(disk.busy_percent())),
-];
-
-fn job(part: &JobPart) -> Value {
-    let names = ["latency_ns", "latency_us", "latency_ms"];
-    let latencies = shares::latencies(&part.outcome.latency());
-    let latencies =
-        names.into_iter().zip(latencies).map(|(name, shares)| (name.to_owned(), of_shares(shares)));
-    let end = job_fields_last().map(|(key, value)| (key.to_owned(), value(part)));
-    // Ours, behind all of fio's: readers pass over keys that they do not know.
-    let doubts: Vec<Value> = caveats(part.outcome).map(Value::Text).collect();
-    let doubts = (!doubts.is_empty()).then(|| ("caveats".to_owned(), Value::List(doubts)));
-    let sides = directions(&part.outcome.job).iter();
-    let sides = sides.map(|&way| (unified::name(&part.outcome.job, way).to_owned(), side(part, way)));
-    let next = job_fields_next().map(|(key, value)| (key.to_owned(), value(part)));
-    Value::object(&job_fields(), part)
-        .with(sides)
-        .with(next)
-        .with(latencies)
-        .with(end)
-        .with(steady::json(part.outcome))
-        .with(doubts)
-}
-
-/// Doubts of an outcome, in words.
-pub(super) fn caveats(outcome: &Outcome) -> impl Iterator<Item = String> {
-    outcome.caveats.iter().map(iostack_doubt::says)
-}
-
-fn side(part: &JobPart, direction: Direction) -> Value {
-    Value::object(&side_fields(), &DirectionPart { part, direction })
-}
-
-impl DirectionPart<'_> {
-    fn flow(&self) -> &Flow {
-        flow(self.part.outcome, self.direction).0
-    }
-
-    fn elapsed(&self) -> Nanos {
-        flow(self.part.outcome, self.direction).1
-    }
-
-    fn latency(&self) -> &Bins {
-        &self.flow().latency
-    }
-
-    fn wanted(&self) -> PercentilesOf {
-        self.part.outcome.job.percentiles_of
-    }
-
-    /// The latency with percentiles and bins where they are wanted.
-    fn percentiles(&self, bins: &Bins, wanted: bool) -> Value {
-        if !wanted {
-            return Value::object(LATENCY, bins);
-        }
-        histogram(bins, &self.part.outcome.job, self.part.plus)
-    }
-
-    fn bytes(&self) -> u64 {
-        self.flow().bytes.0
-    }
-
-    fn read_back(&self) -> (u64, u64) {
-        if self.direction == Direction::Read { uncounted(self.part.outcome) } else { (0, 0) }
-    }
-
-    fn per_second(&self, amount: u64) -> f64 {
-        per_second(amount, self.elapsed())
-    }
-
-    /// 0 for a direction that did nothing, at least 1 otherwise: readers divide by it.
-    fn runtime_ms(&self) -> u64 {
-        if self.latency().count == 0 { 0 } else { millis(self.elapsed()).max(1) }
-    }
-
-    fn bandwidth(&self) -> Spread {
-        spread::bandwidth(self.part.outcome, self.direction)
-    }
-
-    fn iops(&self) -> Spread {
-        spread::iops(self.part.outcome, self.direction)
-    }
-
-    /// The mean of the samples as a share of the group's bandwidth, at most 100, as fio has it.
-    fn share_of_bandwidth(&self) -> f64 {
-        let whole = self.per_second(self.bytes()) / 1024.0;
-        if whole > 0.0 { (self.bandwidth().mean * 100.0 / whole).min(100.0) } else { 0.0 }
-    }
-}
-
-/// A direction of an outcome, and the time that it took. As in fio, the reads of a job that wrote and read that back are those
-/// of the reading back, which has a time of its own.
-pub(super) fn flow(outcome: &Outcome, direction: Direction) -> (&Flow, Nanos) {
-    let back = outcome.read_back.as_ref().filter(|_| direction == Direction::Read);
-    match back.filter(|_| outcome.read.latency.count == 0) {
-        Some(back) => (&back.flow, back.elapsed),
-        None => (outcome.flow(direction), outcome.elapsed),
-    }
-}
-
-/// I/Os and bytes that were read back and are in no [`flow`].
-pub(super) fn uncounted(outcome: &Outcome) -> (u64, u64) {
-    if std::ptr::eq(flow(outcome, Direction::Read).0, &raw const outcome.read) {
-        read_back(outcome)
-    } else {
-        (0, 0)
-    }
-}
-
-/// I/Os and bytes that were read to verify what the job wrote: fio counts them as reads.
-fn read_back(outcome: &Outcome) -> (u64, u64) {
-    let read_back = outcome.job.verify.is_some_and(|verify| verify.mode == VerifyMode::WriteThenRead);
-    let writes = outcome.write.latency.count;
-    if !read_back || writes == 0 {
-        return (0, 0);
-    }
-    let wrong = outcome.failures.iter().filter(|failure| failure.errno == 0).map(|failure| failure.count);
-    // Those between the writes are reads already.
-    let ios = (outcome.verified + wrong.sum::<u64>()).saturating_sub(outcome.read_between);
-    (ios, (u128::from(outcome.write.bytes.0) * u128::from(ios) / u128::from(writes)) as u64)
-}
-
-/// I/Os or bytes per second; 0 without time.
-pub(super) fn per_second(amount: u64, elapsed: Nanos) -> f64 {
-    if elapsed.0 == 0 { 0.0 } else { amount as f64 / elapsed.as_secs_f64() }
 }
 
 /// A latency with percentiles, and with `plus` its bins, both only when it counted something, as fio does.
 fn histogram(bins: &Bins, job: &Job, plus: bool) -> Value {
-    let plain = Value::object(LATENCY, bins);
-    if bins.count == 0 {
-        return plain;
+    let mut fields = plain(bins);
+    if bins.count > 0 {
+        let percentiles = job.percentiles.iter().map(|&percent| {
+            (format!("{percent:.6}"), bins.quantile_ns(percent / 100.0).unwrap_or_default().into())
+        });
+        fields.push(("percentile", Value::object(percentiles)));
     }
-    let percentiles = job.percentiles.iter().map(|&percent| {
-        (format!("{percent:.6}"), Value::Whole(bins.quantile_ns(percent / 100.0).unwrap_or_default()))
-    });
-    let plain = plain.with([("percentile".to_owned(), Value::Object(percentiles.collect()))]);
-    if !plus {
-        return plain;
+    if bins.count > 0 && plus {
+        let counts = bins.counts.iter();
+        let counts = counts.map(|&(index, count)| (bin_middle(index as usize).to_string(), count.into()));
+        fields.push(("bins", Value::object(counts)));
     }
-    let counts = bins
-        .counts
-        .iter()
-        .map(|&(index, count)| (bin_middle(index as usize).to_string(), Value::Whole(count)));
-    plain.with([("bins".to_owned(), Value::Object(counts.collect()))])
-}
-
-fn sync(part: &JobPart) -> Value {
-    let bins = &part.outcome.sync;
-    let latency = histogram(bins, &part.outcome.job, part.plus);
-    Value::Object(vec![("total_ios".to_owned(), Value::Whole(bins.count)), ("lat_ns".to_owned(), latency)])
+    Value::object(fields)
 }
 
 fn of_shares(shares: Shares) -> Value {
-    Value::Object(shares.into_iter().map(|(key, percent)| (key.to_owned(), Value::Float(percent))).collect())
+    Value::object(shares.into_iter().map(|(key, percent)| (key, percent.into())))
+}
+
+fn disk(disk: &DiskUse) -> Value {
+    let (count, ticks) = (&disk.count, disk.ticks());
+    Value::object([
+        ("name", count.name.clone().into()),
+        ("read_ios", count.ios[0].into()),
+        ("write_ios", count.ios[1].into()),
+        ("read_merges", count.merges[0].into()),
+        ("write_merges", count.merges[1].into()),
+        ("read_ticks", ticks[0].into()),
+        ("write_ticks", ticks[1].into()),
+        ("in_queue", ticks[2].into()),
+        ("util", disk.busy_percent().into()),
+    ])
 }
 
 /// The options as they were typed, the last of each name, then what readers look for and nobody typed.
@@ -328,10 +194,10 @@ fn options(job: &Job) -> Value {
     let mut options = typed(job.options.iter());
     for (name, value) in always(job) {
         if !options.iter().any(|(known, _)| known == name) {
-            options.push((name.to_owned(), value));
+            options.push((name.to_owned(), value.into()));
         }
     }
-    Value::Object(options.into_iter().map(|(name, value)| (name, Value::Text(value))).collect())
+    Value::object(options)
 }
 
 /// fio-plot finds nothing without `rw`, `iodepth`, `numjobs` and `bs`.
@@ -388,10 +254,6 @@ pub(super) fn context_switches(outcome: &Outcome) -> u64 {
     outcome.cpu.switches_voluntary + outcome.cpu.switches_involuntary
 }
 
-pub(super) fn millis(span: Nanos) -> u64 {
-    span.0 / 1_000_000
-}
-
 /// A device over all outcomes that it answered.
 pub(super) struct DiskUse {
     pub(super) count: DeviceCount,
@@ -399,6 +261,22 @@ pub(super) struct DiskUse {
 }
 
 impl DiskUse {
+    fn and(mut self, more: DiskUse) -> DiskUse {
+        let (sum, more_count) = (&mut self.count, more.count);
+        for each in 0..3 {
+            sum.ios[each] += more_count.ios[each];
+            sum.merges[each] += more_count.merges[each];
+        }
+        sum.busy += more_count.busy;
+        for (sum, more) in sum.in_device.iter_mut().flatten().zip(more_count.in_device.into_iter().flatten())
+        {
+            *sum += more;
+        }
+        sum.queued = sum.queued.zip(more_count.queued).map(|(sum, more)| sum + more);
+        self.elapsed += more.elapsed;
+        self
+    }
+
     /// Milliseconds that reads, writes and all requests were in the device, each counted; 0 where a stored outcome is from
     /// before that was kept.
     pub(super) fn ticks(&self) -> [u64; 3] {
@@ -414,28 +292,10 @@ impl DiskUse {
 
 /// Each device once, its counts added up.
 pub(super) fn disks(outcomes: &[Outcome]) -> Vec<DiskUse> {
-    let mut disks: Vec<DiskUse> = Vec::new();
-    for outcome in outcomes {
-        let Some(count) = &outcome.device else { continue };
-        match disks.iter_mut().find(|disk| disk.count.name == count.name) {
-            None => disks.push(DiskUse { count: count.clone(), elapsed: outcome.elapsed }),
-            Some(disk) => {
-                for each in 0..3 {
-                    disk.count.ios[each] += count.ios[each];
-                    disk.count.merges[each] += count.merges[each];
-                }
-                disk.count.busy += count.busy;
-                for (sum, more) in
-                    disk.count.in_device.iter_mut().flatten().zip(count.in_device.iter().flatten())
-                {
-                    *sum += *more;
-                }
-                disk.count.queued = disk.count.queued.zip(count.queued).map(|(sum, more)| sum + more);
-                disk.elapsed += outcome.elapsed;
-            }
-        }
-    }
-    disks
+    let counts = outcomes.iter().filter_map(|outcome| Some((outcome.device.as_ref()?, outcome.elapsed)));
+    let disks =
+        grouped(counts.map(|(count, elapsed)| (&count.name, DiskUse { count: count.clone(), elapsed })));
+    disks.into_iter().filter_map(|(_, uses)| uses.into_iter().reduce(DiskUse::and)).collect()
 }
 
 pub(super) fn ended_unix_ms(file: &OutcomeFile) -> u64 {

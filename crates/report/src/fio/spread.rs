@@ -1,6 +1,6 @@
 //! How throughput was spread over the run: fio's `bw_min` to `iops_samples`.
 
-use iostack_model::{Direction, Outcome};
+use iostack_model::{Direction, IntervalFlow, Outcome};
 
 /// Least, most, mean and standard deviation of a rate over the elements of the series.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -12,27 +12,20 @@ pub(super) struct Spread {
     pub(super) samples: u64,
 }
 
-/// Bandwidth of one direction in KiB/s.
-pub(super) fn bandwidth(outcome: &Outcome, direction: Direction) -> Spread {
-    spread(outcome, direction, |slice, seconds| slice.bytes[direction as usize] as f64 / 1024.0 / seconds)
-}
-
-/// I/Os per second of one direction.
-pub(super) fn iops(outcome: &Outcome, direction: Direction) -> Spread {
-    spread(outcome, direction, |slice, seconds| slice.ios[direction as usize] as f64 / seconds)
-}
-
-/// A last element of less than half a slice would only add noise; it is left out when there are others.
-fn spread(
+/// Spread of an amount per second. A last element of less than half a slice would only add noise; it is left out when there are
+/// others.
+pub(super) fn spread(
     outcome: &Outcome,
     direction: Direction,
-    rate: impl Fn(&iostack_model::IntervalFlow, f64) -> f64,
+    amount: impl Fn(&IntervalFlow, usize) -> f64,
 ) -> Spread {
     if outcome.flow(direction).latency.count == 0 {
         return Spread::default();
     }
     let long = outcome.series.iter().filter(|slice| slice.length.0 * 2 >= outcome.job.slice.0);
-    let rates: Vec<f64> = long.map(|slice| rate(slice, slice.length.as_secs_f64().max(1e-9))).collect();
+    let rate =
+        |slice: &IntervalFlow| amount(slice, direction as usize) / slice.length.as_secs_f64().max(1e-9);
+    let rates: Vec<f64> = long.map(rate).collect();
     if rates.is_empty() {
         return Spread::default();
     }

@@ -1,8 +1,8 @@
 //! What fio says of `steadystate`: in JSON an object of each job, in the report for people a line.
 
-use iostack_model::{IntervalFlow, Nanos, Outcome, Steadiness, Steady, SteadyFigure, SteadyLimit};
+use iostack_model::{IntervalFlow, Outcome, Steadiness, Steady, SteadyFigure, SteadyLimit};
 
-use super::report::per_second;
+use super::side::per_second;
 use super::value::Value;
 
 /// The rates that were judged last.
@@ -63,33 +63,24 @@ impl JudgedRates<'_> {
 }
 
 /// Key and object, where the job asks for it.
-pub(super) fn json(outcome: &Outcome) -> Option<(String, Value)> {
+pub(super) fn json(outcome: &Outcome) -> Option<(&'static str, Value)> {
     let judged = judged(outcome)?;
     let [bandwidth, iops] = judged.means();
-    let list = |rates: Vec<u64>| Value::List(rates.into_iter().map(Value::Whole).collect());
-    let named = |entries: Vec<(&str, Value)>| {
-        Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
-    };
-    let data = named(vec![
-        ("bw_mean", Value::Whole(bandwidth)),
-        ("iops_mean", Value::Whole(iops)),
-        ("iops", list(judged.rates(|slice| slice.ios))),
-        ("bw", list(judged.rates(|slice| slice.bytes))),
+    let data = Value::object([
+        ("bw_mean", bandwidth.into()),
+        ("iops_mean", iops.into()),
+        ("iops", Value::list(judged.rates(|slice| slice.ios))),
+        ("bw", Value::list(judged.rates(|slice| slice.bytes))),
     ]);
-    let Nanos(window) = judged.goal.window;
-    let mut object = vec![
-        ("ss", Value::text(format!("{}:{:.6}%", judged.criterion(), judged.goal.limit.named()[0].1))),
-        ("duration", Value::Whole(window / 1_000_000_000)),
+    let mut object: Vec<(&str, Value)> = vec![
+        ("ss", format!("{}:{:.6}%", judged.criterion(), judged.goal.limit.named()[0].1).into()),
+        ("duration", (judged.goal.window.0 / 1_000_000_000).into()),
         ("attained", Value::Whole(judged.steady.attained.into())),
     ];
-    object.extend(judged.steady.percent.map(|percent| ("criterion", Value::text(format!("{percent:.6}%")))));
+    object.extend(judged.steady.percent.map(|percent| ("criterion", format!("{percent:.6}%").into())));
     let [deviation, slope] = judged.distances();
-    object.extend([
-        ("max_deviation", Value::Float(deviation)),
-        ("slope", Value::Float(slope)),
-        ("data", data),
-    ]);
-    Some(("steadystate".to_owned(), named(object)))
+    object.extend([("max_deviation", deviation.into()), ("slope", slope.into()), ("data", data)]);
+    Some(("steadystate", Value::object(object)))
 }
 
 /// The line; nothing where the job does not ask.
@@ -100,11 +91,7 @@ pub(super) fn line(outcome: &Outcome, rate: impl Fn(u64) -> String, count: impl 
     let figure = judged.criterion();
     let figure = figure.trim_end_matches("_slope");
     let distance = judged.steady.percent.map(|percent| format!(", {figure} {how}={percent:.3}%"));
-    format!(
-        "  steadystate  : attained={}, bw={}, iops={}{}\n",
-        if judged.steady.attained { "yes" } else { "no" },
-        rate(bandwidth),
-        count(iops),
-        distance.unwrap_or_default(),
-    )
+    let attained = if judged.steady.attained { "yes" } else { "no" };
+    let (bandwidth, iops, distance) = (rate(bandwidth), count(iops), distance.unwrap_or_default());
+    format!("  steadystate  : attained={attained}, bw={bandwidth}, iops={iops}{distance}\n")
 }

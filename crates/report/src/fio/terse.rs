@@ -6,11 +6,10 @@
 
 use iostack_model::{Bins, Direction, Outcome, OutcomeFile, PercentilesOf};
 
-use super::report::{
-    context_switches, cpu_percent, disks, first_error, flow, groups, millis, per_second, uncounted,
-};
+use super::report::{context_switches, cpu_percent, disks, first_error, groups};
+use super::side::{Side, per_second};
 use super::unified::unified;
-use super::{shares, spread, version};
+use super::{shares, version};
 
 /// Percentiles that fio always prints, padded with `0%=0`.
 const PERCENTILES: usize = 20;
@@ -32,8 +31,7 @@ fn fields(file: &OutcomeFile, number: u8, group: u64, outcome: &Outcome) -> Vec<
     fields.extend([group.to_string(), first_error(outcome).to_string()]);
     let trims = number != TERSE_VERSION;
     for direction in Direction::ALL.into_iter().filter(|&each| each != Direction::Trim || trims) {
-        fields.extend(side(outcome, direction));
-        fields.extend((number == 5).then(|| spreads(outcome, direction)).into_iter().flatten());
+        fields.extend(side(outcome, direction, number == 5));
     }
     fields.extend([
         format!("{:.6}%", cpu_percent(outcome, outcome.cpu.user)),
@@ -57,17 +55,16 @@ fn fields(file: &OutcomeFile, number: u8, group: u64, outcome: &Outcome) -> Vec<
     fields
 }
 
-/// The 41 fields of one direction; times in us.
-fn side(outcome: &Outcome, direction: Direction) -> Vec<String> {
-    let (flow, elapsed) = flow(outcome, direction);
-    let ran = flow.latency.count > 0;
-    let bandwidth = per_second(flow.bytes.0, elapsed) as u64 / 1024;
+/// The 41 fields of one direction, and six with the `spreads` of version 5; times in us.
+fn side(outcome: &Outcome, direction: Direction, spreads: bool) -> Vec<String> {
+    let side = Side::of_outcome(outcome, direction);
+    let Side { flow, bandwidth, iops, .. } = &side;
+    let rate = side.rate() as u64 / 1024;
     let mut fields = vec![
-        ((flow.bytes.0 + if direction == Direction::Read { uncounted(outcome).1 } else { 0 }) / 1024)
-            .to_string(),
-        bandwidth.to_string(),
-        (per_second(flow.latency.count, elapsed) as u64).to_string(),
-        if ran { millis(elapsed).max(1) } else { 0 }.to_string(),
+        ((flow.bytes.0 + side.back.1) / 1024).to_string(),
+        rate.to_string(),
+        (per_second(side.ios(), side.elapsed) as u64).to_string(),
+        side.runtime_ms().to_string(),
     ];
     fields.extend(latency(&flow.submit));
     fields.extend(latency(flow.clat()));
@@ -79,29 +76,15 @@ fn side(outcome: &Outcome, direction: Direction) -> Vec<String> {
     };
     fields.extend(percentiles(of, &outcome.job.percentiles));
     fields.extend(latency(&flow.latency));
-    let spread = spread::bandwidth(outcome, direction);
-    let share = if bandwidth > 0 { (spread.mean * 100.0 / bandwidth as f64).min(100.0) } else { 0.0 };
-    fields.extend([
-        spread.min.to_string(),
-        spread.max.to_string(),
-        format!("{share:.6}%"),
-        format!("{:.6}", spread.mean),
-        format!("{:.6}", spread.deviation),
-    ]);
+    let share = if rate > 0 { (bandwidth.mean * 100.0 / rate as f64).min(100.0) } else { 0.0 };
+    fields.extend([bandwidth.min.to_string(), bandwidth.max.to_string(), format!("{share:.6}%")]);
+    fields.extend([bandwidth.mean, bandwidth.deviation].map(|figure| format!("{figure:.6}")));
+    if spreads {
+        fields.extend([bandwidth.samples, iops.min, iops.max].map(|figure| figure.to_string()));
+        fields.extend([iops.mean, iops.deviation].map(|figure| format!("{figure:.6}")));
+        fields.push(iops.samples.to_string());
+    }
     fields
-}
-
-/// Fields of each direction that only version 5 has.
-fn spreads(outcome: &Outcome, direction: Direction) -> [String; 6] {
-    let (bandwidth, iops) = (spread::bandwidth(outcome, direction), spread::iops(outcome, direction));
-    [
-        bandwidth.samples.to_string(),
-        iops.min.to_string(),
-        iops.max.to_string(),
-        format!("{:.6}", iops.mean),
-        format!("{:.6}", iops.deviation),
-        iops.samples.to_string(),
-    ]
 }
 
 /// Least, most, mean and deviation in us.

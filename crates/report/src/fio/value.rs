@@ -17,26 +17,31 @@ pub(super) enum Value {
     List(Vec<Value>),
 }
 
-/// A key and how its value follows from `T`.
-pub(super) type Field<T> = (&'static str, fn(&T) -> Value);
+impl From<u64> for Value {
+    fn from(number: u64) -> Value {
+        Value::Whole(number)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Value {
+        Value::Float(number)
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Value {
+        Value::Text(text)
+    }
+}
 
 impl Value {
-    /// The object whose keys are `fields`, of one `whole`.
-    pub(super) fn object<T>(fields: &[Field<T>], whole: &T) -> Value {
-        Value::Object(fields.iter().map(|(key, value)| ((*key).to_owned(), value(whole))).collect())
+    pub(super) fn object<Key: Into<String>>(fields: impl IntoIterator<Item = (Key, Value)>) -> Value {
+        Value::Object(fields.into_iter().map(|(key, value)| (key.into(), value)).collect())
     }
 
-    /// A text value.
-    pub(super) fn text(text: impl Into<String>) -> Value {
-        Value::Text(text.into())
-    }
-
-    /// Adds keys to an object.
-    pub(super) fn with(mut self, more: impl IntoIterator<Item = (String, Value)>) -> Value {
-        if let Value::Object(fields) = &mut self {
-            fields.extend(more);
-        }
-        self
+    pub(super) fn list<Each: Into<Value>>(all: impl IntoIterator<Item = Each>) -> Value {
+        Value::List(all.into_iter().map(Into::into).collect())
     }
 
     fn print(&self, f: &mut Formatter<'_>, depth: usize) -> fmt::Result {
@@ -100,14 +105,14 @@ mod tests {
     #[test]
     fn any_text_survives_json() {
         let hostile = "a\"b\\c\nd\te\r\u{1}\u{1b}[0m ü 漢";
-        let printed = Value::Object(vec![(hostile.to_owned(), Value::text(hostile))]).to_string();
+        let printed = Value::object([(hostile, hostile.to_owned().into())]).to_string();
         let read: serde_json::Value = serde_json::from_str(&printed).expect("valid JSON");
         assert_eq!(read[hostile], hostile);
     }
 
     #[test]
     fn numbers_keep_their_kind() {
-        let value = Value::List(vec![Value::Whole(1 << 60), Value::Float(1.0), Value::Float(f64::NAN)]);
+        let value = Value::list([Value::Whole(1 << 60), Value::Float(1.0), Value::Float(f64::NAN)]);
         assert_eq!(value.to_string(), "[\n  1152921504606846976,\n  1.000000,\n  0.000000\n]");
         assert_eq!(Value::Object(Vec::new()).to_string(), "{\n}");
     }

@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 
+use super::escape::within;
 use super::plot::{Axis, Plot, Series, Spot};
 use super::{escape, svg};
+use crate::lists::Joined;
 
 impl Plot {
     /// The whole figure as HTML; so is the caption.
     pub(crate) fn figure(&self, id: &str, caption: &str) -> String {
-        let legend: String =
-            self.series.iter().enumerate().map(|(index, series)| legend_key(index, series)).collect();
+        let legend = (0..).zip(&self.series).map(|(index, series)| legend_key(index, series)).joined("");
         let wide = if self.wide { " wide" } else { "" };
+        let (heading, svg) = (escape::text(&self.heading), svg::draw(self, id));
         format!(
             "<figure class=\"plot{wide}\" id=\"{id}\" data-plot=\"{id}\"><h4>{heading}</h4>\
              <div class=\"legend\">{legend}</div><div class=\"canvas\">{svg}</div>\
-             <figcaption>{caption}</figcaption></figure>\n",
-            heading = escape::text(&self.heading),
-            svg = svg::draw(self, id),
+             <figcaption>{caption}</figcaption></figure>\n"
         )
     }
 
@@ -46,18 +46,13 @@ fn spot_json(spot: &Spot) -> Value {
 }
 
 fn legend_key(index: usize, series: &Series) -> String {
-    let marker = if series.look.has_markers() {
-        format!("<path class=\"marker\" d=\"{}\"/>", svg::marker(series.slot, 14.0, 7.0))
-    } else {
-        String::new()
-    };
+    let marker = Some(svg::marker(series.slot, 14.0, 7.0)).filter(|_| series.look.has_markers());
+    let marker = within("<path class=\"marker\" d=\"", marker.unwrap_or_default(), "\"/>");
+    let (slot, look, name) = (series.slot, series.look.name(), escape::text(&series.name));
     format!(
         "<button type=\"button\" class=\"key s{slot} {look}\" data-series=\"{index}\" aria-pressed=\"true\">\
          <svg width=\"28\" height=\"14\" aria-hidden=\"true\"><path class=\"line\" d=\"M1 7H27\"/>{marker}</svg>{name}\
-         </button>",
-        slot = series.slot,
-        look = series.look.name(),
-        name = escape::text(&series.name),
+         </button>"
     )
 }
 

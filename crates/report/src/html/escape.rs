@@ -25,6 +25,11 @@ pub(crate) fn text(raw: &str) -> String {
     safe
 }
 
+/// The HTML between two ends; nothing around nothing.
+pub(crate) fn within(before: &str, html: String, after: &str) -> String {
+    if html.is_empty() { html } else { [before, &html, after].concat() }
+}
+
 /// JSON that cannot end its `<script>` element early: only strings have this letter.
 pub(crate) fn script(json: &Value) -> String {
     json.to_string().replace('<', "\\u003c")

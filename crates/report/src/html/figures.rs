@@ -7,9 +7,8 @@ use iostack_model::answers::Point;
 use iostack_model::{Bins, Interval, Outcome};
 use iostack_stats::quantile_interval;
 
-use super::numbers::Quantity;
-use super::plot::{Axis, Look, Plot, Series, Spot, slots};
-use super::scale::Scale;
+use super::plot::{Axis, Look, Plot, Quantity, Scale, Series, Spot, slots};
+use crate::lists::grouped;
 
 /// Meaning of the bands around rates.
 pub(crate) const RATE_BAND: &str = "band: 95 % interval of the mean";
@@ -25,19 +24,13 @@ pub(crate) struct StepCurve<'a> {
 
 /// The points by series, each series in order of x.
 pub(crate) fn curves(points: &[Point]) -> Vec<StepCurve<'_>> {
-    let mut curves: Vec<StepCurve<'_>> = Vec::new();
-    for point in points {
-        match curves.iter_mut().find(|curve| curve.name == point.series.name()) {
-            Some(curve) => curve.points.push(point),
-            None => curves.push(StepCurve { name: point.series.name(), slot: 0, points: vec![point] }),
-        }
-    }
-    let names: Vec<&str> = curves.iter().map(|curve| curve.name).collect();
-    for (curve, slot) in curves.iter_mut().zip(slots(&names)) {
-        curve.slot = slot;
-        curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    }
-    curves
+    let series = grouped(points.iter().map(|point| (point.series.name(), point)));
+    let names: Vec<&str> = series.iter().map(|(name, _)| *name).collect();
+    let curves = series.into_iter().zip(slots(&names)).map(|((name, mut points), slot)| {
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        StepCurve { name, slot, points }
+    });
+    curves.collect()
 }
 
 /// I/Os per second.
@@ -62,15 +55,11 @@ pub(crate) fn quantile(bins: &Bins, fraction: f64) -> Interval {
 }
 
 fn spot(point: &Point, x: f64, value: Interval) -> Spot {
-    let label = if point.label.is_empty() { String::new() } else { point.label.clone() };
     Spot {
-        x,
-        y: value.mean,
-        low: value.low,
-        high: value.high,
         count: point.outcome.ios(),
-        label,
+        label: point.label.clone(),
         doubtful: point.outcome.caveats.iter().any(concerns_rate),
+        ..Spot::of_interval(x, value)
     }
 }
 
@@ -82,17 +71,15 @@ fn concerns_rate(caveat: &iostack_model::Caveat) -> bool {
 /// A ring around every point would single out none: then the caption alone tells.
 fn ring_the_few(series: &mut [Series]) {
     let spots = || series.iter().flat_map(|series| &series.spots);
-    let (all, doubtful) = (spots().count(), spots().filter(|spot| spot.doubtful).count());
-    if doubtful * 2 > all {
-        for spot in series.iter_mut().flat_map(|series| &mut series.spots) {
-            spot.doubtful = false;
-        }
+    if spots().filter(|spot| spot.doubtful).count() * 2 > spots().count() {
+        let spots = series.iter_mut().flat_map(|series| &mut series.spots);
+        spots.for_each(|spot| spot.doubtful = false);
     }
 }
 
 fn plot(heading: &str, x: Axis, y: Axis, mut series: Vec<Series>) -> Plot {
     ring_the_few(&mut series);
-    Plot { heading: heading.to_owned(), x, y, series, marks: Vec::new(), label_spots: false, wide: false }
+    Plot::new(heading, x, y, series)
 }
 
 /// A figure of each outcome over the step's axis.
@@ -103,37 +90,23 @@ pub(crate) fn over(
     heading: &str,
     value: impl Fn(&Outcome) -> Interval,
 ) -> Plot {
-    let series = curves
-        .iter()
-        .map(|curve| Series {
-            name: curve.name.to_owned(),
-            slot: curve.slot,
-            look: Look::Line,
-            spots: curve.points.iter().map(|point| spot(point, point.x, value(&point.outcome))).collect(),
-        })
-        .collect();
-    plot(heading, x.clone(), y, series)
+    let series = curves.iter().map(|StepCurve { name, slot, points }| {
+        let spots = points.iter().map(|point| spot(point, point.x, value(&point.outcome)));
+        Series::new(*name, *slot, Look::Line, spots)
+    });
+    plot(heading, x.clone(), y, series.collect())
 }
 
 /// Median and 99th percentile of each outcome against `x`.
 fn latency_pairs(curves: &[StepCurve<'_>], x: impl Fn(&Point) -> f64) -> Vec<Series> {
-    let mut series = Vec::new();
-    for (percentile, fraction, look) in [("p50", 0.5, Look::Line), ("p99", 0.99, Look::Dashed)] {
-        for curve in curves {
-            let spots = curve
-                .points
-                .iter()
-                .map(|point| spot(point, x(point), quantile(&point.outcome.latency(), fraction)))
-                .collect();
-            series.push(Series {
-                name: format!("{} {percentile}", curve.name),
-                slot: curve.slot,
-                look,
-                spots,
-            });
-        }
-    }
-    series
+    let looks = [("p50", 0.5, Look::Line), ("p99", 0.99, Look::Dashed)];
+    let all = looks.iter().flat_map(|look| curves.iter().map(move |curve| (look, curve)));
+    let series = |(&(percentile, fraction, look), curve): (&(&str, f64, Look), &StepCurve<'_>)| {
+        let value = |point: &Point| quantile(&point.outcome.latency(), fraction);
+        let spots = curve.points.iter().map(|point| spot(point, x(point), value(point)));
+        Series::new(format!("{} {percentile}", curve.name), curve.slot, look, spots)
+    };
+    all.map(series).collect()
 }
 
 /// Median and 99th percentile over the step's axis.
@@ -143,7 +116,7 @@ pub(crate) fn latency_over(curves: &[StepCurve<'_>], x: &Axis, heading: &str) ->
 
 /// Latency against throughput as depth grows: the price of each further I/O in flight.
 pub(crate) fn latency_over_throughput(curves: &[StepCurve<'_>], heading: &str) -> Plot {
-    let x = Axis::new("throughput (I/Os per second)", Quantity::Count, Scale::Linear);
+    let x = Axis::linear("throughput (I/Os per second)", Quantity::Count);
     let series = latency_pairs(curves, |point| iops(&point.outcome).mean);
     Plot { label_spots: true, ..plot(heading, x, latency_axis(), series) }
 }
@@ -157,9 +130,7 @@ pub(crate) fn latency_axis() -> Axis {
 fn of_bins(each: &[(&str, &Bins)], look: Look, spots: fn(&Bins) -> Vec<Spot>) -> Vec<Series> {
     let names: Vec<&str> = each.iter().map(|(name, _)| *name).collect();
     let series = each.iter().zip(slots(&names));
-    series
-        .map(|((name, bins), slot)| Series { name: (*name).to_owned(), slot, look, spots: spots(bins) })
-        .collect()
+    series.map(|((name, bins), slot)| Series::new(*name, slot, look, spots(bins))).collect()
 }
 
 /// Latency over percentiles, as far as ten samples lie beyond.
@@ -179,20 +150,15 @@ fn percentile_spots(bins: &Bins) -> Vec<Spot> {
     // Ten samples beyond: the same rule by which percentiles are printed.
     let nines = (bins.count as f64 / 10.0).log10().clamp(0.0, 6.0);
     let steps = (nines * f64::from(STEPS_PER_NINE)).floor() as u32;
-    (0..=steps)
-        .map(|step| 1.0 - 10f64.powf(-f64::from(step) / f64::from(STEPS_PER_NINE)))
-        .map(|fraction| {
-            let value = quantile(bins, fraction);
-            Spot { low: value.low, high: value.high, ..Spot::at(fraction * 100.0, value.mean) }
-        })
-        .collect()
+    let fractions = (0..=steps).map(|step| 1.0 - 10f64.powf(-f64::from(step) / f64::from(STEPS_PER_NINE)));
+    fractions.map(|fraction| Spot::of_interval(fraction * 100.0, quantile(bins, fraction))).collect()
 }
 
 /// Share of the I/Os by latency, eight buckets to the octave.
 pub(crate) fn histogram(each: &[(&str, &Bins)], heading: &str) -> Plot {
     let series = of_bins(each, Look::Area, histogram_spots);
     let x = Axis::new("latency (time per I/O)", Quantity::Nanos, Scale::Log10);
-    let y = Axis::new("share of I/Os in 1/8 octave (%)", Quantity::Percent, Scale::Linear);
+    let y = Axis::linear("share of I/Os in 1/8 octave (%)", Quantity::Percent);
     plot(heading, x, y, series)
 }
 

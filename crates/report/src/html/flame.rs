@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use iostack_model::{Layers, StackRow};
 
 use super::colours::Colours;
-use super::escape;
+use super::escape::{self, within};
 use super::numbers::grouped;
 use crate::document::Block;
+use crate::lists::Joined;
 use crate::text::format::percent;
 
 /// Height of a row.
@@ -51,15 +52,17 @@ fn tree(stacks: &[StackRow]) -> CallNode {
 }
 
 impl CallNode {
+    fn seen(&self, least: u64) -> impl Iterator<Item = &CallNode> {
+        self.calls.values().filter(move |call| call.samples >= least)
+    }
+
     /// Rectangles of at least `least` samples, this one not counted.
     fn visible(&self, least: u64) -> usize {
-        let seen = self.calls.values().filter(|call| call.samples >= least);
-        seen.map(|call| 1 + call.visible(least)).sum()
+        self.seen(least).map(|call| 1 + call.visible(least)).sum()
     }
 
     fn depth(&self, least: u64) -> usize {
-        let seen = self.calls.values().filter(|call| call.samples >= least);
-        seen.map(|call| 1 + call.depth(least)).max().unwrap_or(0)
+        self.seen(least).map(|call| 1 + call.depth(least)).max().unwrap_or(0)
     }
 }
 
@@ -82,23 +85,18 @@ pub(crate) fn figure(layers: &Layers, colours: &Colours<'_>, measured: &str) -> 
     let counted = format!("{measured}; calls of fewer than {} samples are folded", grouped(least));
     let mut drawing = Drawing { out: String::new(), least, whole: root.samples as f64, colours };
     drawing.calls(&root, 0.0, 0);
-    let legend: String = colours
-        .named()
-        .iter()
-        .map(|layer| {
-            format!("<span class=\"swatch s{}\">{}</span>", colours.slot(layer), escape::text(layer))
-        })
-        .chain(["<span class=\"swatch s6\">other</span>".to_owned()])
-        .collect();
+    let key =
+        |slot: usize, name: &str| format!("<span class=\"swatch s{slot}\">{}</span>", escape::text(name));
+    let legend = colours.named().iter().map(|layer| key(colours.slot(layer), layer));
+    let legend = legend.chain([key(colours.slot(""), "other")]).joined("");
+    let (height, drawn) = (root.depth(least) * ROW, drawing.out);
     let drawn = format!(
         "<button type=\"button\" class=\"tool back\" hidden=\"hidden\">Show all</button>\
          <h4>Calls, from the entry of the kernel down: wide is costly</h4><div class=\"swatches\">{legend}</div>\
          <p class=\"took\">A rectangle is a function, below the one that called it; its width is its share of the \
          samples, its colour its layer. Point at one to read it, click it to enlarge it.</p>\
          <svg class=\"calls\" width=\"100%\" height=\"{height}\" role=\"img\" aria-label=\"stacks\">{drawn}</svg>\
-         <p class=\"said\"></p>",
-        height = root.depth(least) * ROW,
-        drawn = drawing.out,
+         <p class=\"said\"></p>"
     );
     Some(Block::Figure("flame", drawn, counted))
 }
@@ -130,24 +128,15 @@ impl Drawing<'_> {
     }
 
     fn rectangle(&mut self, name: &str, layer: &str, samples: u64, at: f64, row: usize) {
-        let width = samples as f64 / self.whole;
-        let of = if layer.is_empty() { String::new() } else { format!(" ({})", escape::text(layer)) };
-        let label = if width < NAMED {
-            String::new()
-        } else {
-            format!("<text x=\"4\" y=\"13\">{}</text>", escape::text(name))
-        };
+        let (share, slot, name) = (samples as f64 / self.whole, self.colours.slot(layer), escape::text(name));
+        let of = within(" (", escape::text(layer), ")");
+        let label =
+            if share < NAMED { String::new() } else { format!("<text x=\"4\" y=\"13\">{name}</text>") };
+        let (x, y, width) = (at / self.whole * 100.0, row * ROW, share * 100.0);
+        let (percent, samples, height) = (percent(share), grouped(samples), ROW - 1);
         self.out += &format!(
-            "<svg class=\"s{}\" x=\"{:.3}%\" y=\"{}\" width=\"{:.3}%\" height=\"{ROW}\"><title>{}{of}: {} %, {} samples\
-             </title><rect width=\"100%\" height=\"{}\"/>{label}</svg>",
-            self.colours.slot(layer),
-            at / self.whole * 100.0,
-            row * ROW,
-            width * 100.0,
-            escape::text(name),
-            percent(width),
-            grouped(samples),
-            ROW - 1,
+            "<svg class=\"s{slot}\" x=\"{x:.3}%\" y=\"{y}\" width=\"{width:.3}%\" height=\"{ROW}\"><title>{name}{of}: \
+             {percent} %, {samples} samples</title><rect width=\"100%\" height=\"{height}\"/>{label}</svg>"
         );
     }
 }

@@ -5,11 +5,12 @@
 
 use serde_json::{Value, json};
 
-use super::escape;
+use super::escape::{self, within};
 use super::line::ruler;
 use super::numbers::Quantity;
 use super::scale::Scale;
 use crate::heat::{Grid, HeatMap, Shades};
+use crate::lists::Joined;
 
 /// Colours in `heat.css`.
 const SHADES: u32 = 6;
@@ -21,6 +22,14 @@ pub(crate) fn figure(map: &HeatMap, id: &str, heading: &str, caption: &str) -> (
     let grid = map.grid(MOST.0, MOST.1);
     let shades = grid.shades(SHADES);
     let (columns, rows, length) = (grid.columns.len(), grid.rows(), grid.length);
+    let labels = latencies(&grid, |share, said| {
+        format!("<text x=\"100%\" y=\"{:.2}%\" dy=\"4\">{said}</text>", share * 100.0)
+    });
+    let lines = latencies(&grid, |share, _| {
+        format!("<path class=\"grid\" d=\"M0 {:.2}H{columns}\"/>", share * rows as f64)
+    });
+    let (heading, legend, cells) = (escape::text(heading), legend(&shades), cells(&grid, &shades));
+    let ruler = ruler(grid.seconds(), |seconds| Quantity::Seconds.show(seconds));
     let figure = format!(
         "<figure class=\"wide heat\" data-heat=\"{id}\"><h4>{heading}</h4>\
          <div class=\"swatches\"><span>I/Os in {length}:</span>{legend}</div>\
@@ -28,33 +37,21 @@ pub(crate) fn figure(map: &HeatMap, id: &str, heading: &str, caption: &str) -> (
          <div class=\"frame\"><svg class=\"latencies\" aria-hidden=\"true\">{labels}</svg>\
          <svg class=\"cells\" viewBox=\"0 0 {columns} {rows}\" preserveAspectRatio=\"none\" role=\"img\" \
          aria-label=\"I/Os by latency over time; the table below has their numbers\">{lines}{cells}</svg>{ruler}</div>\
-         <p class=\"axis end\">time since the start of measuring (s)</p><figcaption>{caption}</figcaption></figure>\n",
-        heading = escape::text(heading),
-        legend = legend(&shades),
-        labels = latencies(&grid, |share, said| format!(
-            "<text x=\"100%\" y=\"{:.2}%\" dy=\"4\">{said}</text>",
-            share * 100.0
-        )),
-        lines = latencies(&grid, |share, _| format!(
-            "<path class=\"grid\" d=\"M0 {:.2}H{columns}\"/>",
-            share * rows as f64
-        )),
-        cells = cells(&grid, &shades),
-        ruler = ruler(grid.seconds(), |seconds| Quantity::Seconds.show(seconds)),
+         <p class=\"axis end\">time since the start of measuring (s)</p><figcaption>{caption}</figcaption></figure>\n"
     );
     (figure, json(&grid))
 }
 
 /// A swatch for each shade; drawn, because paper has no backgrounds.
 fn legend(shades: &Shades) -> String {
-    let key = |(shade, told): (usize, &String)| {
+    let key = |(shade, told): (usize, String)| {
         format!(
             "<span><svg width=\"12\" height=\"12\" aria-hidden=\"true\"><rect class=\"h{shade}\" width=\"12\" height=\"12\"/>\
              </svg>{}</span>",
-            escape::text(told)
+            escape::text(&told)
         )
     };
-    shades.told().iter().enumerate().map(key).collect()
+    shades.told().into_iter().enumerate().map(key).joined("")
 }
 
 /// Ticks of the latency, each by its distance from the top as a share of the height.
@@ -62,10 +59,8 @@ fn latencies(grid: &Grid, draw: impl Fn(f64, String) -> String) -> String {
     let rows = grid.rows();
     let (low, high) = (grid.edges(0).0.max(1), grid.edges(rows - 1).1);
     let ticks = Scale::Log10.ticks(low as f64, high as f64, 7);
-    let each = ticks
-        .into_iter()
-        .map(|ns| draw(1.0 - grid.place(ns.round() as u64) / rows as f64, Quantity::Nanos.show(ns)));
-    each.collect()
+    let share = |ns: f64| 1.0 - grid.place(ns.round() as u64) / rows as f64;
+    ticks.into_iter().map(|ns| draw(share(ns), Quantity::Nanos.show(ns))).joined("")
 }
 
 /// Rectangles of one shade, the largest that a walk through the columns finds: `(column, row from the top, width, height)`.
@@ -99,16 +94,12 @@ fn rectangles(grid: &Grid, shades: &Shades) -> Vec<Vec<[usize; 4]>> {
 
 /// A path for each shade.
 fn cells(grid: &Grid, shades: &Shades) -> String {
-    let mut out = String::new();
-    for (shade, rectangles) in rectangles(grid, shades).iter().enumerate().filter(|(_, all)| !all.is_empty())
-    {
-        let path: String = rectangles
-            .iter()
-            .map(|[x, y, width, height]| format!("M{x} {y}h{width}v{height}h-{width}z"))
-            .collect();
-        out += &format!("<path class=\"h{shade}\" d=\"{path}\"/>");
-    }
-    out
+    let rectangle = |[x, y, width, height]: &[usize; 4]| format!("M{x} {y}h{width}v{height}h-{width}z");
+    let paths = rectangles(grid, shades).into_iter().enumerate().map(|(shade, all)| {
+        let path = all.iter().map(rectangle).joined("");
+        within(&format!("<path class=\"h{shade}\" d=\""), path, "\"/>")
+    });
+    paths.joined("")
 }
 
 /// `{"length":s,"edges":[ns..],"columns":[[row,ios,ios,..]..]}`: the fastest row with I/Os, then the counts from there.

@@ -4,8 +4,9 @@
 
 use iostack_model::{BlockDevice, FileSystem, Machine, Queue, Storage, TargetName};
 
-use super::escape;
+use super::escape::{self, within};
 use super::numbers::Quantity;
+use crate::lists::Joined;
 
 /// The machine: names and values, those that say nothing left out.
 pub(crate) fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
@@ -16,29 +17,16 @@ pub(crate) fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
         Some(1) => "privileged only",
         Some(_) => "switched off",
     };
-    let clock = match (cpu.tsc_hz, cpu.tsc_invariant) {
-        (0, _) => "no counter".to_owned(),
-        (hz, invariant) => {
-            format!(
-                "tsc {:.3} GHz, {}",
-                hz as f64 / 1e9,
-                if invariant { "invariant" } else { "may change its rate" }
-            )
-        }
+    let rate = if cpu.tsc_invariant { "invariant" } else { "may change its rate" };
+    let clock = match cpu.tsc_hz {
+        0 => "no counter".to_owned(),
+        hz => format!("tsc {:.3} GHz, {rate}", hz as f64 / 1e9),
     };
+    let (usable, online, nodes) = (cpu.cores_usable, cpu.cores_online, cpu.nodes);
+    let (plural, smt) = (if nodes == 1 { "" } else { "s" }, if cpu.smt { ", SMT" } else { "" });
     let all = vec![
         ("Processor", cpu.model.clone()),
-        (
-            "CPUs",
-            format!(
-                "{} usable of {} online, {} NUMA node{}{}",
-                cpu.cores_usable,
-                cpu.cores_online,
-                cpu.nodes,
-                if cpu.nodes == 1 { "" } else { "s" },
-                if cpu.smt { ", SMT" } else { "" }
-            ),
-        ),
+        ("CPUs", format!("{usable} usable of {online} online, {nodes} NUMA node{plural}{smt}")),
         ("Governor", or_none(&cpu.governor, "not visible")),
         ("Counter", clock),
         ("Memory", format!("{} of {} available", machine.memory.available, machine.memory.total)),
@@ -68,30 +56,27 @@ pub(crate) fn chain(storage: &Storage, target: &TargetName) -> String {
 
 /// One box: its role, its name, its settings.
 fn boxed(role: &str, name: &str, settings: &[(&str, String)]) -> String {
-    let settings: String = settings
-        .iter()
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("<li><span>{name}</span> {}</li>", escape::text(value)))
-        .collect();
-    let settings = if settings.is_empty() { settings } else { format!("<ul>{settings}</ul>") };
-    format!(
-        "<li><p><span class=\"role\">{}</span> <b>{}</b></p>{settings}</li>",
-        escape::text(role),
-        escape::text(name)
-    )
+    let setting = |(name, value): &(&str, String)| {
+        within(&format!("<li><span>{name}</span> "), escape::text(value), "</li>")
+    };
+    let settings = within("<ul>", settings.iter().map(setting).joined(""), "</ul>");
+    let [role, name] = [role, name].map(escape::text);
+    format!("<li><p><span class=\"role\">{role}</span> <b>{name}</b></p>{settings}</li>")
 }
 
 fn file_system(system: &FileSystem) -> String {
-    boxed(
-        "file system",
-        &format!("{} on {}", system.kind, system.mount_point.display()),
-        &[
-            ("source", system.source.clone()),
-            ("options", system.options.clone()),
-            ("size", format!("{}, {} free", system.total, system.free)),
-            ("compresses", if system.compresses { "yes".to_owned() } else { String::new() }),
-        ],
-    )
+    let name = format!("{} on {}", system.kind, system.mount_point.display());
+    let settings = [
+        ("source", system.source.clone()),
+        ("options", system.options.clone()),
+        ("size", format!("{}, {} free", system.total, system.free)),
+        ("compresses", words_if(system.compresses, "yes")),
+    ];
+    boxed("file system", &name, &settings)
+}
+
+fn words_if(is_so: bool, words: &str) -> String {
+    if is_so { words.to_owned() } else { String::new() }
 }
 
 fn device(device: &BlockDevice) -> String {
@@ -113,18 +98,21 @@ fn device(device: &BlockDevice) -> String {
         settings.push(("medium", if device.rotational { "rotational" } else { "not rotational" }.to_owned()));
         settings.push(("write cache", device.write_cache.clone()));
         settings.push(("discard", discard));
-        settings.push(("compresses", if device.compresses { "yes".to_owned() } else { String::new() }));
+        settings.push(("compresses", words_if(device.compresses, "yes")));
         settings.extend(queue(&device.queue));
     }
     boxed(&device.role, &name, &settings)
 }
 
 fn queue(queue: &Queue) -> Vec<(&'static str, String)> {
-    let off_or = |value: u32, words: &str| if value == 0 { String::new() } else { words.to_owned() };
     let scheduler = match queue.scheduler.as_str() {
         "" => "none to choose".to_owned(),
         used => format!("{used} of {}", queue.schedulers.join(", ")),
     };
+    let affinity = ["any CPU", "the group that asked", "the CPU that asked"][queue.affinity.min(2) as usize];
+    let throttle = queue
+        .throttle_latency
+        .map_or_else(String::new, |target| format!("on, target {}", Quantity::Nanos.show(target.0 as f64)));
     vec![
         ("scheduler", scheduler),
         ("hardware queues", queue.hardware_queues.to_string()),
@@ -132,22 +120,10 @@ fn queue(queue: &Queue) -> Vec<(&'static str, String)> {
         ("tags", queue.tags.map_or(String::new(), |tags| tags.to_string())),
         ("poll queues", queue.poll_queues.to_string()),
         ("largest request", queue.request_max.to_string()),
-        (
-            "completion on",
-            ["any CPU", "the group that asked", "the CPU that asked"][queue.affinity.min(2) as usize]
-                .to_owned(),
-        ),
-        ("merging", off_or(queue.merges_off, "restricted")),
-        (
-            "write throttling",
-            queue.throttle_latency.map_or(String::new(), |target| {
-                format!("on, target {}", Quantity::Nanos.show(target.0 as f64))
-            }),
-        ),
-        (
-            "entropy",
-            if queue.adds_randomness { "gathered from its timing".to_owned() } else { String::new() },
-        ),
-        ("accounting", if queue.counts_io { String::new() } else { "off: /sys counts nothing".to_owned() }),
+        ("completion on", affinity.to_owned()),
+        ("merging", words_if(queue.merges_off > 0, "restricted")),
+        ("write throttling", throttle),
+        ("entropy", words_if(queue.adds_randomness, "gathered from its timing")),
+        ("accounting", words_if(!queue.counts_io, "off: /sys counts nothing")),
     ]
 }

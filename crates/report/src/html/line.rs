@@ -49,15 +49,12 @@ fn line<'a>(stages: impl Iterator<Item = (Stage, &'a Bins)>, whole_ns: f64) -> S
         } else {
             String::new()
         };
+        // Neighbours of one part are told apart; a part of one stage has the colour of its name.
+        let shade = if stage.part() == Part::Platform { index % 2 } else { 0 };
+        let (slot, x, wide, percent) = (slot(stage), from * 100.0, width * 100.0, percent(width));
         out += &format!(
-            "<svg class=\"s{} shade{}\" x=\"{:.3}%\" width=\"{:.3}%\" height=\"{HEIGHT}\"><title>{name}: \
-                 {mean}, {} % ({})</title><rect width=\"100%\" height=\"{HEIGHT}\"/>{label}</svg>",
-            slot(stage),
-            // Neighbours of one part are told apart; a part of one stage has the colour of its name.
-            if stage.part() == Part::Platform { index % 2 } else { 0 },
-            from * 100.0,
-            width * 100.0,
-            percent(width),
+            "<svg class=\"s{slot} shade{shade}\" x=\"{x:.3}%\" width=\"{wide:.3}%\" height=\"{HEIGHT}\"><title>{name}: \
+                 {mean}, {percent} % ({})</title><rect width=\"100%\" height=\"{HEIGHT}\"/>{label}</svg>",
             stage.meaning(),
         );
         from += width;

@@ -9,7 +9,6 @@
 //! [`escape`]. Documents are put together in [`crate::document`].
 
 #![expect(
-    clippy::format_collect,
     clippy::format_push_string,
     reason = "a page is assembled once, from pieces that read like the markup they become"
 )]

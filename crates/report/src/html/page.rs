@@ -6,8 +6,9 @@
 use serde_json::{Map, Value};
 
 use super::digest::source_hash;
-use super::escape;
+use super::escape::{self, within};
 use crate::document::Section;
+use crate::lists::Joined;
 
 const STYLE: &str = concat!(
     include_str!("style.css"),
@@ -25,13 +26,11 @@ pub(crate) fn document(
     [plots, heat]: [Map<String, Value>; 2],
     raw: &str,
 ) -> String {
-    let navigation: String = sections
-        .iter()
-        .map(|(section, _)| section)
-        .filter(|section| !section.short.is_empty())
-        .map(|section| format!("<a href=\"#{}\">{}</a>", section.id, escape::text(&section.short)))
-        .collect();
-    let body: String = sections.iter().map(section_html).collect();
+    let entry = |(Section { id, short, .. }, _): &(&Section, String)| {
+        within(&format!("<a href=\"#{id}\">"), escape::text(short), "</a>")
+    };
+    let navigation = sections.iter().map(entry).joined("");
+    let body = sections.iter().map(section_html).joined("");
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{style_hash}'; \
@@ -52,18 +51,11 @@ pub(crate) fn document(
 }
 
 fn section_html((section, body): &(&Section, String)) -> String {
-    let title = match section.title.as_str() {
-        "" => String::new(),
-        title => format!("<h2>{}</h2>", escape::text(title)),
+    let title = within("<h2>", escape::text(&section.title), "</h2>");
+    let head = match section.fold.as_deref().map(escape::text) {
+        Some(inside) => format!("<details class=\"fold\"><summary>{title}<small>{inside}</small></summary>"),
+        None => title,
     };
-    let body = match &section.fold {
-        Some(inside) => {
-            let inside = escape::text(inside);
-            format!(
-                "<details class=\"fold\"><summary>{title}<small>{inside}</small></summary>{body}</details>"
-            )
-        }
-        None => title + body,
-    };
-    format!("<section id=\"{}\">{body}</section>\n", section.id)
+    let end = if section.fold.is_some() { "</details>" } else { "" };
+    format!("<section id=\"{}\">{head}{body}{end}</section>\n", section.id)
 }

@@ -6,10 +6,11 @@
 //! A series is told apart by colour *and* marker, a percentile of the same series by its dash; so a plot can be read
 //! in grey. The band is the 95 % interval. Start reading at [`Plot`].
 
+use iostack_model::Interval;
 use iostack_model::answers::{ReproLine, ReproPlot};
 
-use super::numbers::Quantity;
-use super::scale::Scale;
+pub(crate) use super::numbers::Quantity;
+pub(crate) use super::scale::Scale;
 
 /// A figure with axes.
 #[derive(Default)]
@@ -38,6 +39,11 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
+    /// An axis of equal steps.
+    pub(crate) fn linear(label: impl Into<String>, quantity: Quantity) -> Axis {
+        Axis::new(label, quantity, Scale::Linear)
+    }
+
     pub(crate) fn new(label: impl Into<String>, quantity: Quantity, scale: Scale) -> Axis {
         Axis { label: label.into(), quantity, scale }
     }
@@ -87,6 +93,17 @@ pub(crate) struct Series {
     pub(crate) spots: Vec<Spot>,
 }
 
+impl Series {
+    pub(crate) fn new(
+        name: impl Into<String>,
+        slot: usize,
+        look: Look,
+        spots: impl IntoIterator<Item = Spot>,
+    ) -> Series {
+        Series { name: name.into(), slot, look, spots: spots.into_iter().collect() }
+    }
+}
+
 /// Point of a curve.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spot {
@@ -107,6 +124,11 @@ impl Spot {
     /// A point without interval.
     pub(crate) fn at(x: f64, y: f64) -> Spot {
         Spot { x, y, low: y, high: y, ..Spot::default() }
+    }
+
+    /// A point with its interval.
+    pub(crate) fn of_interval(x: f64, value: Interval) -> Spot {
+        Spot { low: value.low, high: value.high, ..Spot::at(x, value.mean) }
     }
 
     /// True when there is an interval to draw.
@@ -158,6 +180,16 @@ pub(crate) fn slots(names: &[&str]) -> Vec<usize> {
 }
 
 impl Plot {
+    pub(crate) fn new(
+        heading: impl Into<String>,
+        x: Axis,
+        y: Axis,
+        series: impl IntoIterator<Item = Series>,
+    ) -> Plot {
+        let series = series.into_iter().collect();
+        Plot { heading: heading.into(), x, y, series, ..Plot::default() }
+    }
+
     /// True when some point has a place on both axes; else there is nothing to draw.
     pub(crate) fn has_points(&self) -> bool {
         self.series

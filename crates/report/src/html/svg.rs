@@ -4,8 +4,8 @@
 //! points in it by [`frame`]. Start reading at [`draw`].
 
 use super::escape;
-use super::plot::{Axis, Look, Plot, Series, Spot};
-use super::scale::Scale;
+use super::plot::{Axis, Look, Plot, PlotMark, Scale, Series, Spot};
+use crate::lists::Joined;
 
 const HEIGHT: f64 = 300.0;
 const TOP: f64 = 30.0;
@@ -80,20 +80,16 @@ impl Frame {
         // An interval that is far wider than everything measured would squeeze the curves flat; it is cut instead.
         let heights =
             spots().flat_map(|spot| [spot.y, spot.low.max(spot.y / 10.0), spot.high.min(2.0 * highest)]);
-        let x_air = if plot.label_spots {
-            0.05
-        } else if plot.x.scale == Scale::Log2 {
-            0.02
-        } else {
-            0.0
+        let x_air = match plot.x.scale {
+            _ if plot.label_spots => 0.05,
+            Scale::Log2 => 0.02,
+            _ => 0.0,
         };
-        let letters = if labels_at_end(plot) {
-            // Wide figures stand below each other; their axes shall end alike.
-            let least = if plot.wide { 6 } else { 0 };
-            curves().map(|series| series.name.chars().count().min(LABEL_LETTERS)).fold(least, usize::max)
-        } else {
-            0
-        };
+        // Wide figures stand below each other; their axes shall end alike.
+        let least = if plot.wide { 6 } else { 0 };
+        let named = curves().filter(|_| labels_at_end(plot));
+        let letters = named.map(|series| series.name.chars().count().min(LABEL_LETTERS)).max();
+        let letters = letters.map_or(0, |letters| letters.max(least));
         Frame {
             width,
             right: width - 14.0 - letters as f64 * LETTER,
@@ -114,6 +110,10 @@ impl Frame {
         let share = self.y.share(value).unwrap_or(0.0);
         Some(BOTTOM - share.clamp(-0.5, 1.5) * (BOTTOM - TOP))
     }
+
+    fn place(&self, spot: &Spot) -> Option<(f64, f64)> {
+        self.x(spot.x).zip(self.y(spot.y))
+    }
 }
 
 /// Labels stand at the right end of the curves unless the curves are areas or too many.
@@ -133,67 +133,48 @@ pub(super) fn frame(plot: &Plot) -> [f64; 5] {
 /// The plot as an `<svg>` element.
 pub(super) fn draw(plot: &Plot, id: &str) -> String {
     let frame = Frame::of_plot(plot);
-    let width = frame.width;
-    let mut out = format!(
+    let [heading, y, x] = [&plot.heading, &plot.y.label, &plot.x.label].map(|text| escape::text(text));
+    let (width, top, height) = (frame.width, TOP - 6.0, BOTTOM - TOP + 6.0);
+    let inner = (frame.right - LEFT).max(1.0);
+    let curves = plot.series.iter().map(|series| curve(series, &frame)).joined("");
+    let labels = if plot.label_spots { spot_labels(plot, &frame) } else { end_labels(plot, &frame) };
+    format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" role=\"img\" \
-         aria-label=\"{}: {} over {}\"><clipPath id=\"clip-{id}\"><rect x=\"{LEFT}\" y=\"{}\" width=\"{:.1}\" \
-         height=\"{:.1}\"/></clipPath>",
-        escape::text(&plot.heading),
-        escape::text(&plot.y.label),
-        escape::text(&plot.x.label),
-        TOP - 6.0,
-        (frame.right - LEFT).max(1.0),
-        BOTTOM - TOP + 6.0,
-    );
-    out += &axes(plot, &frame);
-    out += &marks(plot, &frame);
-    out += &format!("<g clip-path=\"url(#clip-{id})\">");
-    for series in &plot.series {
-        out += &curve(series, &frame);
-    }
-    out += "</g>";
-    if plot.label_spots {
-        out += &spot_labels(plot, &frame);
-    } else if labels_at_end(plot) {
-        out += &end_labels(plot, &frame);
-    }
-    out += "</svg>";
-    out
+         aria-label=\"{heading}: {y} over {x}\"><clipPath id=\"clip-{id}\"><rect x=\"{LEFT}\" y=\"{top}\" \
+         width=\"{inner:.1}\" height=\"{height:.1}\"/></clipPath>{axes}{marks}<g clip-path=\"url(#clip-{id})\">{curves}\
+         </g>{labels}</svg>",
+        axes = axes(plot, &frame),
+        marks = marks(plot, &frame),
+    )
 }
 
 fn axes(plot: &Plot, frame: &Frame) -> String {
     let mut out = String::from("<g class=\"axes\">");
+    let right = frame.right;
     for tick in frame.y.scale.ticks(frame.y.low, frame.y.high, 6) {
         let Some(y) = frame.y(tick) else { continue };
-        let text = plot.y.quantity.show(tick);
+        let (text, x, baseline) = (plot.y.quantity.show(tick), LEFT - 7.0, y + 4.0);
         out += &format!(
             "<path class=\"grid\" d=\"M{LEFT} {y:.1}H{right:.1}\"/><text x=\"{x}\" y=\"{baseline:.1}\" \
-             class=\"y\">{text}</text>",
-            right = frame.right,
-            x = LEFT - 7.0,
-            baseline = y + 4.0,
+             class=\"y\">{text}</text>"
         );
     }
-    let room = ((frame.right - LEFT) / 56.0) as usize;
+    let room = ((right - LEFT) / 56.0) as usize;
     for tick in frame.x.scale.ticks(frame.x.low, frame.x.high, room) {
         let Some(x) = frame.x(tick) else { continue };
-        let text = plot.x.quantity.show(tick);
+        let (text, y) = (plot.x.quantity.show(tick), BOTTOM + 18.0);
         // The last one must not leave the paper.
         let text_x = x.min(frame.width - 2.0 - text.chars().count() as f64 * LETTER / 2.0);
         out += &format!(
-            "<path class=\"tick\" d=\"M{x:.1} {BOTTOM}v5\"/><text x=\"{text_x:.1}\" y=\"{}\" class=\"x\">{text}</text>",
-            BOTTOM + 18.0,
+            "<path class=\"tick\" d=\"M{x:.1} {BOTTOM}v5\"/><text x=\"{text_x:.1}\" y=\"{y}\" class=\"x\">{text}</text>"
         );
     }
-    out += &format!(
+    let [x_name, y_name] = [&plot.x, &plot.y].map(|axis| escape::text(&axis_name(axis)));
+    let baseline = BOTTOM + 36.0;
+    out + &format!(
         "<path class=\"base\" d=\"M{LEFT} {BOTTOM}H{right:.1}\"/><text x=\"4\" y=\"14\" class=\"name\">{y_name}</text>\
-         <text x=\"{right:.1}\" y=\"{x_baseline}\" class=\"name end\">{x_name}</text></g>",
-        right = frame.right,
-        x_baseline = BOTTOM + 36.0,
-        y_name = escape::text(&axis_name(&plot.y)),
-        x_name = escape::text(&axis_name(&plot.x)),
-    );
-    out
+         <text x=\"{right:.1}\" y=\"{baseline}\" class=\"name end\">{x_name}</text></g>"
+    )
 }
 
 /// The label, with a word about the scale: a reader must not take a logarithm for a straight line.
@@ -206,57 +187,46 @@ fn axis_name(axis: &Axis) -> String {
 }
 
 fn marks(plot: &Plot, frame: &Frame) -> String {
-    let mut out = String::new();
-    for (index, mark) in plot.marks.iter().enumerate() {
-        let Some(x) = frame.x(mark.x) else { continue };
+    let mark = |(index, mark): (usize, &PlotMark)| {
+        let x = frame.x(mark.x)?;
         let slot = mark.slot.map_or(String::new(), |slot| format!(" s{slot}"));
         let room = mark.label.chars().count() as f64 * LETTER;
         let to_the_left = if mark.leftward { x - LEFT > room } else { frame.right - x < room };
-        let (anchor, shift) = if to_the_left { (" end", -5.0) } else { ("", 5.0) };
-        out += &format!(
+        let (anchor, text_x) = if to_the_left { (" end", x - 5.0) } else { ("", x + 5.0) };
+        let (y, label) = (TOP + 8.0 + (index % 4) as f64 * LABEL_HEIGHT, escape::text(&mark.label));
+        Some(format!(
             "<g class=\"mark{slot}\"><path d=\"M{x:.1} {TOP}V{BOTTOM}\"/><text x=\"{text_x:.1}\" y=\"{y:.1}\" \
-             class=\"label{anchor}\">{label}</text></g>",
-            text_x = x + shift,
-            y = TOP + 8.0 + (index % 4) as f64 * LABEL_HEIGHT,
-            label = escape::text(&mark.label),
-        );
-    }
-    out
+             class=\"label{anchor}\">{label}</text></g>"
+        ))
+    };
+    plot.marks.iter().enumerate().filter_map(mark).joined("")
 }
 
 fn curve(series: &Series, frame: &Frame) -> String {
     let mut out = format!("<g class=\"series s{} {}\">", series.slot, series.look.name());
     out += &bands(series, frame);
-    let mut line = String::new();
-    let mut previous = None;
-    let mut first = None;
-    for spot in &series.spots {
-        let place = frame.x(spot.x).zip(frame.y(spot.y));
-        if let Some((x, y)) = place {
-            let step = if previous.is_some() { 'L' } else { 'M' };
-            line += &format!("{step}{x:.1} {y:.1}");
-            first = first.or(Some(x));
-        }
-        previous = place;
-    }
+    let places: Vec<Option<(f64, f64)>> = series.spots.iter().map(|spot| frame.place(spot)).collect();
+    let before = std::iter::once(&None).chain(&places);
+    let line = places.iter().zip(before).filter_map(|(place, before)| {
+        let ((x, y), step) = ((*place)?, if before.is_some() { 'L' } else { 'M' });
+        Some(format!("{step}{x:.1} {y:.1}"))
+    });
+    let line = line.joined("");
     if series.look == Look::Area
-        && let (Some(first), Some((last, _))) = (first, previous)
+        && let (Some((first, _)), Some(Some((last, _)))) = (places.iter().flatten().next(), places.last())
     {
         out += &format!("<path class=\"fill\" d=\"{line}L{last:.1} {BOTTOM}L{first:.1} {BOTTOM}Z\"/>");
     }
     out += &format!("<path class=\"line\" d=\"{line}\"/>");
-    if series.look.has_markers() || series.spots.len() == 1 {
-        for spot in &series.spots {
-            if let Some((x, y)) = frame.x(spot.x).zip(frame.y(spot.y)) {
-                if spot.doubtful {
-                    out += &format!("<circle class=\"doubt\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7\"/>");
-                }
-                out += &format!("<path class=\"marker\" d=\"{}\"/>", marker(series.slot, x, y));
-            }
+    let is_marked = series.look.has_markers() || series.spots.len() == 1;
+    for (spot, place) in series.spots.iter().zip(places).filter(|_| is_marked) {
+        let Some((x, y)) = place else { continue };
+        if spot.doubtful {
+            out += &format!("<circle class=\"doubt\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7\"/>");
         }
+        out += &format!("<path class=\"marker\" d=\"{}\"/>", marker(series.slot, x, y));
     }
-    out += "</g>";
-    out
+    out + "</g>"
 }
 
 /// Connected stretches of points with intervals become one band; a lone one becomes a bar.
@@ -270,9 +240,8 @@ fn bands(series: &Series, frame: &Frame) -> String {
         if let ([(x, bottom)], [(_, top)]) = (low.as_slice(), high.as_slice()) {
             out += &format!("<path class=\"whisker\" d=\"M{x:.1} {bottom:.1}V{top:.1}\"/>");
         } else if !low.is_empty() {
-            let outline: Vec<String> =
-                high.iter().chain(low.iter().rev()).map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
-            out += &format!("<path class=\"band\" d=\"M{}Z\"/>", outline.join("L"));
+            let outline = high.iter().chain(low.iter().rev()).map(|(x, y)| format!("{x:.1} {y:.1}"));
+            out += &format!("<path class=\"band\" d=\"M{}Z\"/>", outline.joined("L"));
         }
     }
     out
@@ -280,38 +249,32 @@ fn bands(series: &Series, frame: &Frame) -> String {
 
 /// Names at the right end of the curves, moved apart where they would overlap.
 fn end_labels(plot: &Plot, frame: &Frame) -> String {
-    let mut ends: Vec<(f64, &Series)> = plot
-        .series
-        .iter()
-        .filter(|series| series.look != Look::Ideal)
-        .filter_map(|series| {
-            let y = series.spots.iter().rev().find_map(|spot| frame.x(spot.x).and(frame.y(spot.y)))?;
-            Some((y.clamp(TOP, BOTTOM), series))
-        })
-        .collect();
+    let curves = plot.series.iter().filter(|series| series.look != Look::Ideal && labels_at_end(plot));
+    let ends = curves.filter_map(|series| {
+        let y = series.spots.iter().rev().find_map(|spot| frame.place(spot))?.1;
+        Some((y.clamp(TOP, BOTTOM), series))
+    });
+    let mut ends: Vec<(f64, &Series)> = ends.collect();
     ends.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut lowest = f64::NEG_INFINITY;
-    for end in &mut ends {
-        end.0 = end.0.max(lowest + LABEL_HEIGHT);
-        lowest = end.0;
+    for (y, _) in &mut ends {
+        *y = y.max(lowest + LABEL_HEIGHT);
+        lowest = *y;
     }
     // What was pushed out below is pushed back up.
     let mut highest = BOTTOM + 2.0;
-    for end in ends.iter_mut().rev() {
-        end.0 = end.0.min(highest);
-        highest = end.0 - LABEL_HEIGHT;
+    for (y, _) in ends.iter_mut().rev() {
+        *y = y.min(highest);
+        highest = *y - LABEL_HEIGHT;
     }
-    let mut out = String::new();
-    for (y, series) in ends {
-        out += &format!(
-            "<text class=\"direct s{}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            series.slot,
-            frame.right + 8.0,
-            y + 4.0,
-            escape::text(&shortened(&series.name)),
-        );
-    }
-    out
+    let labels = ends.into_iter().map(|(y, series)| {
+        label("direct", series.slot, (frame.right + 8.0, y + 4.0), &shortened(&series.name))
+    });
+    labels.joined("")
+}
+
+fn label(class: &str, slot: usize, (x, y): (f64, f64), text: &str) -> String {
+    format!("<text class=\"{class} s{slot}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escape::text(text))
 }
 
 fn shortened(name: &str) -> String {
@@ -331,18 +294,11 @@ fn spot_labels(plot: &Plot, frame: &Frame) -> String {
     for series in plot.series.iter().filter(|series| series.look == Look::Line) {
         let mut before = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         for spot in series.spots.iter().filter(|spot| spot.label.chars().count() <= 8) {
-            let Some((x, y)) = frame.x(spot.x).zip(frame.y(spot.y)) else { continue };
-            if (x - before.0).hypot(y - before.1) < 15.0 {
-                continue;
+            let Some((x, y)) = frame.place(spot) else { continue };
+            if (x - before.0).hypot(y - before.1) >= 15.0 {
+                before = (x, y);
+                out += &label("spot", series.slot, (x + 6.0, y + 12.0), &spot.label);
             }
-            before = (x, y);
-            out += &format!(
-                "<text class=\"spot s{}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                series.slot,
-                x + 6.0,
-                y + 12.0,
-                escape::text(&spot.label),
-            );
         }
     }
     out
@@ -350,20 +306,15 @@ fn spot_labels(plot: &Plot, frame: &Frame) -> String {
 
 /// One shape per slot, about 7 px wide, around a point.
 pub(super) fn marker(slot: usize, x: f64, y: f64) -> String {
-    let polygon = |corners: &[(f64, f64)]| {
-        let path: Vec<String> =
-            corners.iter().map(|(dx, dy)| format!("{:.1} {:.1}", x + dx, y + dy)).collect();
-        format!("M{}Z", path.join("L"))
-    };
-    match slot {
-        0 => format!("M{:.1} {y:.1}a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0Z", x - 3.6),
-        1 => polygon(&[(-3.3, -3.3), (3.3, -3.3), (3.3, 3.3), (-3.3, 3.3)]),
-        2 => polygon(&[(0.0, -4.4), (4.2, 3.2), (-4.2, 3.2)]),
-        3 => polygon(&[(0.0, -4.6), (4.6, 0.0), (0.0, 4.6), (-4.6, 0.0)]),
-        4 => polygon(&[(0.0, 4.4), (4.2, -3.2), (-4.2, -3.2)]),
-        5 => polygon(&[(-4.4, -1.6), (4.4, -1.6), (4.4, 1.6), (-4.4, 1.6)]),
-        6 => polygon(&[(-1.6, -4.4), (1.6, -4.4), (1.6, 4.4), (-1.6, 4.4)]),
-        _ => polygon(&[
+    let corners: &[(f64, f64)] = match slot {
+        0 => return format!("M{:.1} {y:.1}a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0Z", x - 3.6),
+        1 => &[(-3.3, -3.3), (3.3, -3.3), (3.3, 3.3), (-3.3, 3.3)],
+        2 => &[(0.0, -4.4), (4.2, 3.2), (-4.2, 3.2)],
+        3 => &[(0.0, -4.6), (4.6, 0.0), (0.0, 4.6), (-4.6, 0.0)],
+        4 => &[(0.0, 4.4), (4.2, -3.2), (-4.2, -3.2)],
+        5 => &[(-4.4, -1.6), (4.4, -1.6), (4.4, 1.6), (-4.4, 1.6)],
+        6 => &[(-1.6, -4.4), (1.6, -4.4), (1.6, 4.4), (-1.6, 4.4)],
+        _ => &[
             (-4.0, -4.0),
             (0.0, -1.4),
             (4.0, -4.0),
@@ -372,6 +323,8 @@ pub(super) fn marker(slot: usize, x: f64, y: f64) -> String {
             (0.0, 1.4),
             (-4.0, 4.0),
             (-1.4, 0.0),
-        ]),
-    }
+        ],
+    };
+    let path = corners.iter().map(|(dx, dy)| format!("{:.1} {:.1}", x + dx, y + dy));
+    format!("M{}Z", path.joined("L"))
 }

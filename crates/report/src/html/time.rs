@@ -3,12 +3,11 @@
 //! The series of an outcome as two figures that share their axis: rates above, latency below. Change points are
 //! marked in both. A very long series is thinned by joining elements, and the caption says so.
 
-use iostack_model::{Caveat, Direction, IntervalFlow, Outcome};
+use iostack_model::{Caveat, Direction, IntervalFlow, Nanos, Outcome};
 
 use super::figures::latency_axis;
-use super::numbers::{Quantity, significant};
-use super::plot::{Axis, Look, Plot, PlotMark, Series, Spot};
-use super::scale::Scale;
+use super::numbers::significant;
+use super::plot::{Axis, Look, Plot, PlotMark, Quantity, Series, Spot};
 use crate::inside::falls;
 
 /// Elements drawn at most; more than a screen has columns to show.
@@ -18,10 +17,10 @@ const ELEMENTS: usize = 400;
 pub(crate) fn over_time(outcome: &Outcome, what: &str) -> Option<(Plot, Plot, String)> {
     let (whole, length_ns) = elements(outcome)?;
     let each = format!("each point covers {}", Quantity::Nanos.show(length_ns as f64));
-    let rates = Plot { series: rates(&whole), ..empty(outcome, what, rate_axis()) };
+    let y = Axis::linear("IOPS (I/Os per second)", Quantity::Count);
+    let rates = plot(outcome, what, y, amounts(&whole, |element, slot| element.ios[slot] as f64));
     let heading = format!("{what}: p50 and p99 in the same time");
-    let latency = Plot { series: latencies(&whole), ..empty(outcome, &heading, latency_axis()) };
-    Some((rates, latency, each))
+    Some((rates, plot(outcome, &heading, latency_axis(), latencies(&whole)), each))
 }
 
 /// The series without a last element that was cut short, which would look like a collapse, joined where it is long;
@@ -43,32 +42,16 @@ pub(crate) fn bandwidth_over_time(outcome: &Outcome) -> Option<Plot> {
     if outcome.job.block_sizes.smallest() == outcome.job.block_sizes.largest() {
         return None;
     }
-    let (rates, ..) = over_time(outcome, "Bandwidth over time")?;
-    let (whole, ..) = elements(outcome)?;
-    let bytes =
-        |element: &IntervalFlow, slot: usize| element.bytes[slot] as f64 / element.length.as_secs_f64();
-    let series = rates.series.into_iter().map(|series| Series {
-        spots: whole.iter().map(|element| Spot::at(middle(element), bytes(element, series.slot))).collect(),
-        ..series
-    });
-    let y = Axis::new("bandwidth (bytes per second)", Quantity::Bandwidth, Scale::Linear);
-    Some(Plot { series: series.collect(), y, ..rates })
+    let (whole, _) = elements(outcome)?;
+    let mut series = amounts(&whole, |element, slot| element.bytes[slot] as f64);
+    series.iter_mut().flat_map(|series| &mut series.spots).for_each(|spot| spot.count = 0);
+    let y = Axis::linear("bandwidth (bytes per second)", Quantity::Bandwidth);
+    Some(plot(outcome, "Bandwidth over time", y, series))
 }
 
-fn rate_axis() -> Axis {
-    Axis::new("IOPS (I/Os per second)", Quantity::Count, Scale::Linear)
-}
-
-fn empty(outcome: &Outcome, heading: &str, y: Axis) -> Plot {
-    Plot {
-        heading: heading.to_owned(),
-        x: Axis::new("time since the start of measuring (s)", Quantity::Seconds, Scale::Linear),
-        y,
-        series: Vec::new(),
-        marks: marks(outcome),
-        label_spots: false,
-        wide: false,
-    }
+fn plot(outcome: &Outcome, heading: &str, y: Axis, series: Vec<Series>) -> Plot {
+    let x = Axis::linear("time since the start of measuring (s)", Quantity::Seconds);
+    Plot { marks: marks(outcome), ..Plot::new(heading, x, y, series) }
 }
 
 /// Values of a simulated device over the same time; those that never change are left out.
@@ -83,42 +66,33 @@ pub(crate) fn gauges(outcome: &Outcome) -> Vec<Plot> {
             let spots = whole.iter().zip(last).map(|(element, &value)| Spot::at(middle(element), value));
             // A short name, so that the axis ends where that of the rate does.
             let name = gauge.name.split(' ').next_back().unwrap_or_default().to_owned();
-            let series = Series { name, slot: 5, look: Look::Plain, spots: spots.collect() };
-            let y = Axis::new(gauge.name.clone(), Quantity::Count, Scale::Linear);
+            let series = Series::new(name, 5, Look::Plain, spots);
+            let y = Axis::linear(&gauge.name, Quantity::Count);
             let heading = format!("Meanwhile in the device: {}", gauge.name);
-            Plot { series: vec![series], wide: true, ..empty(outcome, &heading, y) }
+            Plot { wide: true, ..plot(outcome, &heading, y, vec![series]) }
         })
         .collect()
 }
 
 /// Marks where the rate fell and something had run out, else where the series alone shows a change.
 fn marks(outcome: &Outcome) -> Vec<PlotMark> {
-    let falls = outcome.inside.as_ref().map_or_else(Vec::new, |inside| falls(outcome, inside));
-    if falls.is_empty() {
-        return outcome.caveats.iter().filter_map(mark).collect();
-    }
-    let each = falls.iter().map(|fall| PlotMark {
-        x: fall.at.as_secs_f64(),
-        label: format!("{}: {} %", fall.what(), significant((fall.after / fall.before - 1.0) * 100.0)),
-        slot: None,
-        leftward: false,
-    });
-    each.collect()
-}
-
-fn mark(caveat: &Caveat) -> Option<PlotMark> {
-    let (word, at, before, after) = match caveat {
-        Caveat::Cliff { at, before, after } => ("cliff", at, before, after),
-        Caveat::RateStep { at, before, after } => ("step", at, before, after),
-        _ => return None,
+    let mark = |at: Nanos, what: String, before: f64, after: f64| {
+        let label = format!("{what}: {} %", significant((after / before - 1.0) * 100.0));
+        PlotMark { x: at.as_secs_f64(), label, slot: None, leftward: false }
     };
-    let change = significant((after / before - 1.0) * 100.0);
-    Some(PlotMark {
-        x: at.as_secs_f64(),
-        label: format!("{word} at {} s: {change} %", significant(at.as_secs_f64())),
-        slot: None,
-        leftward: false,
-    })
+    let falls = outcome.inside.as_ref().map_or_else(Vec::new, |inside| falls(outcome, inside));
+    if !falls.is_empty() {
+        return falls.iter().map(|fall| mark(fall.at, fall.what(), fall.before, fall.after)).collect();
+    }
+    let changes = outcome.caveats.iter().filter_map(|caveat| {
+        let (word, at, before, after) = match *caveat {
+            Caveat::Cliff { at, before, after } => ("cliff", at, before, after),
+            Caveat::RateStep { at, before, after } => ("step", at, before, after),
+            _ => return None,
+        };
+        Some(mark(at, format!("{word} at {} s", significant(at.as_secs_f64())), before, after))
+    });
+    changes.collect()
 }
 
 /// Sums of the counts; the median by weight, the largest of the tails.
@@ -145,41 +119,28 @@ fn middle(element: &IntervalFlow) -> f64 {
     element.start.as_secs_f64() + element.length.as_secs_f64() / 2.0
 }
 
-fn rates(elements: &[IntervalFlow]) -> Vec<Series> {
+/// An amount per second of each direction that did something.
+fn amounts(elements: &[IntervalFlow], amount: fn(&IntervalFlow, usize) -> f64) -> Vec<Series> {
     let used = |slot: &usize| elements.iter().any(|element| element.ios[*slot] > 0);
-    (0..3)
-        .filter(used)
-        .map(|slot| Series {
-            name: Direction::ALL[slot].name().to_owned(),
-            slot,
-            look: Look::Plain,
-            spots: elements
-                .iter()
-                .map(|element| {
-                    let ios = element.ios[slot];
-                    Spot {
-                        count: ios,
-                        ..Spot::at(middle(element), ios as f64 / element.length.as_secs_f64())
-                    }
-                })
-                .collect(),
-        })
-        .collect()
+    let series = (0..3).filter(used).map(|slot| {
+        let spot = |element: &IntervalFlow| Spot {
+            count: element.ios[slot],
+            ..Spot::at(middle(element), amount(element, slot) / element.length.as_secs_f64())
+        };
+        Series::new(Direction::ALL[slot].name(), slot, Look::Plain, elements.iter().map(spot))
+    });
+    series.collect()
 }
 
 fn latencies(elements: &[IntervalFlow]) -> Vec<Series> {
-    // A slice without I/O has no latency; that is a gap, not a zero.
-    let time = |ns: u64, element: &IntervalFlow| {
-        if element.ios.iter().all(|&ios| ios == 0) { f64::NAN } else { ns as f64 }
-    };
-    let series = |name: &str, slot: usize, look: Look, value: fn(&IntervalFlow) -> u64| Series {
-        name: name.to_owned(),
-        slot,
-        look,
-        spots: elements
-            .iter()
-            .map(|element| Spot::at(middle(element), time(value(element), element)))
-            .collect(),
+    let series = |name: &str, slot: usize, look: Look, value: fn(&IntervalFlow) -> u64| {
+        // A slice without I/O has no latency; that is a gap, not a zero.
+        let time = |element: &IntervalFlow| match element.ios {
+            [0, 0, 0] => f64::NAN,
+            _ => value(element) as f64,
+        };
+        let spots = elements.iter().map(|element| Spot::at(middle(element), time(element)));
+        Series::new(name, slot, look, spots)
     };
     vec![
         series("p50", 3, Look::Plain, |element| element.p50.0),
@@ -190,7 +151,6 @@ fn latencies(elements: &[IntervalFlow]) -> Vec<Series> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::Nanos;
 
     fn element(second: u64, ios: u64) -> IntervalFlow {
         IntervalFlow {
@@ -207,7 +167,8 @@ mod tests {
     fn a_slice_without_ios_is_a_gap_in_latency() {
         let series = latencies(&[element(0, 5), element(1, 0)]);
         assert!(series[0].spots[0].y > 0.0 && series[0].spots[1].y.is_nan());
-        assert!(rates(&[element(0, 5), element(1, 0)])[0].spots[1].y.abs() < 1e-12);
+        let rates = amounts(&[element(0, 5), element(1, 0)], |element, slot| element.ios[slot] as f64);
+        assert!(rates[0].spots[1].y.abs() < 1e-12);
     }
 
     #[test]

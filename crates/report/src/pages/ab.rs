@@ -1,12 +1,11 @@
 //! Which of two did better, and how do we know?
 
+use iostack_model::Interval;
 use iostack_stats::{AbAnswer, AbReport, AbRow, AbRun, AbSide, Unit};
 
 use super::ab_words::{METHOD, answer, more_time, percent, plain, signed};
-use crate::document::{Block, Column, Document, Drawn, Section, Table};
-use crate::html::numbers::Quantity;
-use crate::html::plot::{Axis, Look, Plot, Series, Spot};
-use crate::html::scale::Scale;
+use crate::document::{Block, Document, Drawn, Section, Table};
+use crate::html::plot::{Axis, Look, Plot, Quantity, Series, Spot};
 use crate::text::format::{count, significant};
 
 /// Document of `iostack ab`, also of a comparison that was cut short.
@@ -57,44 +56,27 @@ fn figures(report: &AbReport) -> Section {
     if report.rows.is_empty() {
         return section;
     }
-    let simulated = if report.is_simulated() { ", SIM" } else { "" };
-    let [a, b] = ["A", "B"].map(|side| Column::number(format!("{side}{simulated}")));
-    let change = Column::number("B against A");
-    let mut table = Table::new(vec![
-        Column::words("figure"),
-        a,
-        b,
-        change,
-        Column::words("95 % ends"),
-        Column::words("B is"),
-        Column::number("run to run"),
-    ]);
-    for one in &report.rows {
-        table.row(row(one));
-    }
-    section.put(Block::Table(table));
+    let head = |side: &str| side.to_owned() + if report.is_simulated() { ", SIM" } else { "" };
+    let table = Table::over(&report.rows)
+        .words("figure", |row| &row.figure.name)
+        .number(head("A"), |row| quantity(row.figure.unit).say(row.a))
+        .number(head("B"), |row| quantity(row.figure.unit).say(row.b))
+        .number("B against A", |row| format!("{} %", signed(row.change_percent.mean)))
+        .words("95 % ends", ends)
+        .words("B is", |row| row.verdict.name())
+        .number("run to run", |row| format!("±{} %", percent(row.noise_percent)));
+    section.table(table.done());
     if report.rows.iter().any(|row| row.change_percent.samples > 0) {
         section.words(METHOD);
     }
     section
 }
 
-fn row(row: &AbRow) -> [String; 7] {
-    let show = |value| quantity(row.figure.unit).say(value);
-    let change = row.change_percent;
-    let ends = match change.samples {
-        0 => "-".to_owned(),
-        _ => format!("{} to {} %", signed(change.low), signed(change.high)),
-    };
-    [
-        row.figure.name.clone(),
-        show(row.a),
-        show(row.b),
-        format!("{} %", signed(change.mean)),
-        ends,
-        row.verdict.name().to_owned(),
-        format!("±{} %", percent(row.noise_percent)),
-    ]
+fn ends(row: &AbRow) -> String {
+    match row.change_percent {
+        Interval { samples: 0, .. } => "-".to_owned(),
+        Interval { low, high, .. } => format!("{} to {} %", signed(low), signed(high)),
+    }
 }
 
 pub(super) fn quantity(unit: Unit) -> Quantity {
@@ -122,34 +104,19 @@ fn runs(report: &AbReport) -> Section {
             table.row(what.into_iter().chain(values));
         }
     }
-    let mut all = Section::default();
-    let summary = format!("All runs ({})", table.rows.len());
-    all.put(Block::Table(table));
-    section.page(Block::Fold(summary, all));
+    section.folded(format!("All runs ({})", table.rows.len()), table);
     section
 }
 
 fn plot(report: &AbReport, at: usize) -> Plot {
     let figure = &report.design.figures[at];
-    let series = [AbSide::A, AbSide::B].into_iter().enumerate().map(|(slot, side)| Series {
-        name: side.letter().to_string(),
-        slot,
-        look: Look::Line,
-        spots: spots(report, at, side),
-    });
-    let unit = if figure.unit == Unit::PerSecond {
-        format!("{} (per second)", figure.name)
-    } else {
-        figure.name.clone()
-    };
-    Plot {
-        heading: format!("{}, run by run", figure.name),
-        x: Axis::new("run", Quantity::Count, Scale::Linear),
-        y: Axis::new(unit, quantity(figure.unit), Scale::Linear),
-        series: series.collect(),
-        wide: at == 0,
-        ..Plot::default()
-    }
+    let series = [AbSide::A, AbSide::B].into_iter().enumerate();
+    let series =
+        series.map(|(slot, side)| Series::new(side.letter(), slot, Look::Line, spots(report, at, side)));
+    let per_second = if figure.unit == Unit::PerSecond { " (per second)" } else { "" };
+    let y = Axis::linear(format!("{}{per_second}", figure.name), quantity(figure.unit));
+    let x = Axis::linear("run", Quantity::Count);
+    Plot { wide: at == 0, ..Plot::new(format!("{}, run by run", figure.name), x, y, series) }
 }
 
 fn spots(report: &AbReport, at: usize, side: AbSide) -> Vec<Spot> {

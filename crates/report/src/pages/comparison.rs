@@ -4,8 +4,8 @@ use iostack_model::Interval;
 use iostack_stats::{Comparison, ComparisonRow};
 
 use super::ab::quantity;
-use crate::document::{Block, Cell, Column, Document, Section, Table};
-use crate::text::format::change;
+use crate::document::{Block, Cell, Document, Section, Table};
+use crate::text::format::{change, or_nothing};
 
 /// The figures, the conditions that differ, and the answer. The names stand for the two outcomes of a job: what the user
 /// typed for them.
@@ -37,35 +37,19 @@ fn figures(report: &Comparison) -> Section {
     let mut section = Section::new("figures", "Figures", "Every figure of both");
     // No column lets a simulated figure pass for a measured one.
     let head = |side: &str, by: &Option<String>| {
-        Column::number(if by.is_some() { format!("{side}, SIMULATED") } else { side.to_owned() })
+        if by.is_some() { format!("{side}, SIMULATED") } else { side.to_owned() }
     };
-    let mut table = Table::new(vec![
-        Column::words("figure"),
-        head("A", &report.simulated[0]),
-        head("B", &report.simulated[1]),
-        Column::number("change"),
-        Column::words("B was"),
-        Column::words("sure"),
-    ]);
-    for row in &report.rows {
-        table.row(cells(row));
-    }
-    section.put(Block::Table(table));
+    let value = |row: &ComparisonRow, value: Interval| Cell::interval(quantity(row.unit), value);
+    let is_sure = |row: &ComparisonRow| row.a.samples >= 3 && row.b.samples >= 3 && row.confidence > 0.0;
+    let table = Table::over(&report.rows)
+        .words("figure", |row| &row.name)
+        .number(head("A", &report.simulated[0]), |row| value(row, row.a))
+        .number(head("B", &report.simulated[1]), |row| value(row, row.b))
+        .number("change", |row| change(row.change_percent))
+        .words("B was", |row| row.verdict.name())
+        .words("sure", |row| if is_sure(row) { confidence(row.confidence) } else { String::new() });
+    section.table(table.done());
     section
-}
-
-fn cells(row: &ComparisonRow) -> [Cell; 6] {
-    let known = row.a.samples >= 3 && row.b.samples >= 3;
-    let sure = if known && row.confidence > 0.0 { confidence(row.confidence) } else { String::new() };
-    let value = |value: Interval| Cell::interval(quantity(row.unit), value);
-    [
-        Cell::from(&row.name),
-        value(row.a),
-        value(row.b),
-        Cell::from(change(row.change_percent)),
-        Cell::from(row.verdict.name()),
-        Cell::from(sure),
-    ]
 }
 
 /// `99.8 %`; never 100 %, which no measurement gives.
@@ -84,12 +68,9 @@ fn conditions(report: &Comparison) -> Section {
         return section;
     }
     section.screen(Block::Heading("CONDITIONS THAT DIFFER".to_owned()));
-    let said =
-        |condition: &str| if condition.is_empty() { "nothing".to_owned() } else { condition.to_owned() };
-    let differs = report
-        .conditions
-        .iter()
-        .map(|one| format!("{}: {} in A, {} in B", one.name, said(&one.a), said(&one.b)));
+    let differs = report.conditions.iter();
+    let differs =
+        differs.map(|one| format!("{}: {} in A, {} in B", one.name, or_nothing(&one.a), or_nothing(&one.b)));
     section.list(differs.collect());
     section
 }

@@ -9,10 +9,10 @@ use iostack_model::answers::{
 };
 
 use crate::document::{Block, Cell, Column, Document, Drawn, Row, Section, Table};
-use crate::html::numbers::{Quantity, date};
-use crate::html::plot::{Axis, Look, Plot, PlotMark, Series, Spot};
-use crate::html::scale::Scale;
-use crate::text::format::change;
+use crate::html::numbers::date;
+use crate::html::plot::{Axis, Look, Plot, PlotMark, Quantity, Series, Spot};
+use crate::lists::Joined;
+use crate::text::format::{change, or_dash, or_nothing};
 use crate::text::glyphs::sparkline;
 
 /// Cells of a trend in a list, and of one series alone.
@@ -78,47 +78,35 @@ fn list(report: &History) -> Section {
     let mut section = Section::new("series", "Series", "Every series");
     let figure = report.figure;
     let last = if figure == HistoryFigure::Iops { "last IOPS" } else { "last" };
-    let mut table = Table::new(vec![
-        Column::words("series"),
-        Column::words("target"),
-        Column::words("job"),
-        Column::number("runs"),
-        Column::number(last),
-        Column::words("trend").screen(),
-        Column::number("step"),
-        Column::words("on").light(1),
-    ]);
-    let mut machine = "";
-    for series in &report.series {
-        if series.name.machine != machine {
-            machine = &series.name.machine;
-            table.rows.push(Row { group: true, ..Row::of([machine]) });
-        }
-        table.row(row(series, figure));
+    let day_of = |series: &HistorySeries, step: &HistoryStep| day(series.runs[step.run as usize].unix_ms);
+    let table = Table::over(&report.series)
+        .words("series", |series| series.number.to_string())
+        .words("target", |series| &series.name.target)
+        .words("job", |series| &series.name.job)
+        .number("runs", |series| series.runs.len().to_string())
+        .number(last, |series| {
+            let last = values(series, figure).pop();
+            last.map_or_else(Cell::default, |(_, last)| Cell::interval(quantity(figure), last))
+        })
+        .column(Column::words("trend").screen(), |series| spark(&values(series, figure), TREND.0))
+        .number("step", |series| or_dash(series.steps.last(), |step| change(step.change_percent.mean)))
+        .column(Column::words("on").light(1), |series| {
+            series.steps.last().map_or_else(String::new, |step| day_of(series, step))
+        });
+    let mut table = table.done();
+    let mut rows = std::mem::take(&mut table.rows).into_iter();
+    for of_machine in report.series.chunk_by(|a, b| a.name.machine == b.name.machine) {
+        let machine = Some(&of_machine[0].name.machine).filter(|name| !name.is_empty());
+        table.rows.extend(machine.map(Row::group));
+        table.rows.extend(rows.by_ref().take(of_machine.len()));
     }
-    section.put(Block::Table(table));
+    section.table(table);
     section.screen(Block::Words(SCALE.to_owned()));
     section
 }
 
 /// Explanation of how a trend is drawn.
 const SCALE: &str = "A trend begins a tenth below its median, or at its lowest run.";
-
-fn row(series: &HistorySeries, figure: HistoryFigure) -> [Cell; 8] {
-    let values = values(series, figure);
-    let newest = series.steps.last();
-    let last = values.last().map_or_else(Cell::default, |&(_, last)| Cell::interval(quantity(figure), last));
-    [
-        series.number.to_string().into(),
-        series.name.target.clone().into(),
-        series.name.job.clone().into(),
-        series.runs.len().to_string().into(),
-        last,
-        spark(&values, TREND.0).into(),
-        newest.map_or_else(|| "-".to_owned(), |step| change(step.change_percent.mean)).into(),
-        newest.map_or_else(String::new, |step| day(series.runs[step.run as usize].unix_ms)).into(),
-    ]
-}
 
 fn values(series: &HistorySeries, figure: HistoryFigure) -> Vec<(usize, Interval)> {
     let runs = series.runs.iter().enumerate();
@@ -138,10 +126,9 @@ fn spark(values: &[(usize, Interval)], cells: usize) -> String {
 fn trend(series: &HistorySeries, figure: HistoryFigure) -> Section {
     let mut section = Section::new("trend", "Trend", "Every run");
     section.screen(Block::Fact("trend".to_owned(), spark(&values(series, figure), TREND.1)));
-    section.page(Block::Plots(vec![Drawn {
-        plot: Plot { wide: true, ..plot(series, figure) },
-        ..drawn(series, figure)
-    }]));
+    let mut drawn = drawn(series, figure);
+    drawn.plot.wide = true;
+    section.page(Block::Plots(vec![drawn]));
     section
 }
 
@@ -160,44 +147,24 @@ fn steps(series: &HistorySeries, report: &History) -> Section {
 }
 
 fn condition(one: &HistoryCondition) -> String {
-    let word = |text: &str| if text.is_empty() { "nothing".to_owned() } else { text.to_owned() };
-    format!("{}: {} before, {} after", one.name, word(&one.before), word(&one.after))
+    format!("{}: {} before, {} after", one.name, or_nothing(&one.before), or_nothing(&one.after))
 }
 
 fn runs_of(series: &HistorySeries) -> Section {
     let mut section = Section::new("runs", "Runs", "The newest runs");
-    let mut table = Table::new(vec![
-        Column::words("run"),
-        Column::number("IOPS"),
-        Column::number("p50"),
-        Column::number("p99"),
-        Column::number("doubts"),
-        Column::words("step"),
-    ]);
-    let newest = series.runs.iter().enumerate().rev();
-    for (at, run) in newest.take(DRAWN) {
-        table.row(cells(run, series.steps.iter().find(|step| step.run as usize == at)));
-    }
-    table.shown = RUNS;
+    let value = |quantity, value| or_dash(value, |one| Cell::interval(quantity, one));
+    let step = |at| series.steps.iter().find(|step| step.run as usize == at);
+    let table = Table::over(series.runs.iter().enumerate().rev().take(DRAWN))
+        .words("run", |(_, run)| date(run.unix_ms).trim_end_matches(" UTC").to_owned())
+        .number("IOPS", |(_, run)| value(Quantity::Count, run.iops))
+        .number("p50", |(_, run)| value(Quantity::Nanos, run.p50_ns))
+        .number("p99", |(_, run)| value(Quantity::Nanos, run.p99_ns))
+        .number("doubts", |(_, run)| run.doubts.to_string())
+        .words("step", |(at, _)| step(at).map_or_else(String::new, |step| change(step.change_percent.mean)));
     let older = series.runs.len().saturating_sub(RUNS);
-    table.rest = Some(Row::of([format!("and {older} older")]));
-    section.put(Block::Table(table));
+    let rest = Some(Row::of([format!("and {older} older")]));
+    section.table(Table { shown: RUNS, rest, ..table.done() });
     section
-}
-
-fn cells(run: &HistoryRun, step: Option<&HistoryStep>) -> [Cell; 6] {
-    let value = |quantity, value: Option<Interval>| match value {
-        Some(value) => Cell::interval(quantity, value),
-        None => "-".into(),
-    };
-    [
-        date(run.unix_ms).trim_end_matches(" UTC").to_owned().into(),
-        value(Quantity::Count, run.iops),
-        value(Quantity::Nanos, run.p50_ns),
-        value(Quantity::Nanos, run.p99_ns),
-        run.doubts.to_string().into(),
-        step.map_or_else(String::new, |step| change(step.change_percent.mean)).into(),
-    ]
 }
 
 fn drawings(report: &History) -> Section {
@@ -215,8 +182,8 @@ fn drawings(report: &History) -> Section {
 
 fn drawn(series: &HistorySeries, figure: HistoryFigure) -> Drawn {
     let steps = series.steps.iter().map(|step| {
-        let changed: Vec<String> = step.conditions.iter().map(condition).collect();
-        let with = if changed.is_empty() { String::new() } else { format!(" with {}", changed.join("; ")) };
+        let changed = step.conditions.iter().map(condition).joined("; ");
+        let with = if changed.is_empty() { changed } else { format!(" with {changed}") };
         format!("; step {}{with}", said(series, step, figure))
     });
     let counted = format!("one point a run, {} runs{}", series.runs.len(), steps.collect::<String>());
@@ -241,8 +208,7 @@ fn plot(series: &HistorySeries, figure: HistoryFigure) -> Plot {
         ..Spot::at(*at as f64 + 1.0, share(value.mean))
     };
     let look = if values.len() > 2 * RUNS { Look::Plain } else { Look::Line };
-    let runs =
-        Series { name: figure.name().to_owned(), slot: 0, look, spots: values.iter().map(spot).collect() };
+    let runs = Series::new(figure.name(), 0, look, values.iter().map(spot));
     let mark = |step: &HistoryStep| PlotMark {
         x: f64::from(step.run) + 1.0,
         label: change(step.change_percent.mean),
@@ -250,18 +216,10 @@ fn plot(series: &HistorySeries, figure: HistoryFigure) -> Plot {
         leftward: true,
     };
     let marks = series.steps.iter().filter(|step| step.run as usize >= from).map(mark).collect();
-    Plot {
-        heading: format!("{}. {job} on {target}, {machine}", series.number),
-        x: Axis::new("run", Quantity::Count, Scale::Linear),
-        y: Axis::new(
-            format!("{} against {} (%)", figure.name(), quantity(figure).say(first)),
-            Quantity::Percent,
-            Scale::Linear,
-        ),
-        series: vec![runs],
-        marks,
-        ..Plot::default()
-    }
+    let heading = format!("{}. {job} on {target}, {machine}", series.number);
+    let y = format!("{} against {} (%)", figure.name(), quantity(figure).say(first));
+    let (x, y) = (Axis::linear("run", Quantity::Count), Axis::linear(y, Quantity::Percent));
+    Plot { marks, ..Plot::new(heading, x, y, [runs]) }
 }
 
 fn problems(report: &History) -> Section {

@@ -2,7 +2,8 @@
 
 use iostack_model::{Ladder, Rung, RungState};
 
-use crate::document::{Block, Column, Document, Section, Table};
+use crate::document::{Block, Document, Section, Table};
+use crate::lists::Joined;
 
 /// Document of `iostack doctor`.
 pub fn ladder(ladder: &Ladder) -> Document {
@@ -16,18 +17,20 @@ pub fn ladder(ladder: &Ladder) -> Document {
 /// All rungs with reasons and commands, and what else was found.
 pub(crate) fn section(ladder: &Ladder) -> Section {
     let mut section = Section::new("ladder", "Ladder", "What may be measured here");
-    let mut table =
-        Table::new(vec![Column::words("rung"), Column::words("reached"), Column::words("what it gives")]);
-    for state in &ladder.rungs {
-        let name = format!("{} {}", state.rung.number(), state.rung.name());
-        let row = table.row([name.as_str(), if state.reached { "yes" } else { "NO" }, state.rung.gives()]);
-        if !state.reason.is_empty() {
-            let word = if state.reached { "found" } else { "but" };
-            row.below.push(format!("{word}: {}", state.reason));
-        }
+    let found = |state: &RungState| {
+        let word = if state.reached { "found" } else { "but" };
+        (!state.reason.is_empty()).then(|| format!("{word}: {}", state.reason)).into_iter().collect()
+    };
+    let table = Table::over(&ladder.rungs)
+        .words("rung", |state| format!("{} {}", state.rung.number(), state.rung.name()))
+        .words("reached", |state| if state.reached { "yes" } else { "NO" })
+        .words("what it gives", |state| state.rung.gives())
+        .below(found);
+    let mut table = table.done();
+    for (row, state) in table.rows.iter_mut().zip(&ladder.rungs) {
         row.command.clone_from(&state.remedy);
     }
-    section.put(Block::Table(table));
+    section.table(table);
     if !ladder.facts.is_empty() {
         section.screen(Block::Gap).page(Block::Heading("What was found".to_owned()));
     }
@@ -57,9 +60,8 @@ fn reached(ladder: &Ladder) -> String {
         |state: &RungState| format!("rung {} of {last} ({})", state.rung.number(), state.rung.name());
     let low = ladder.reached().map_or_else(|| "no rung".to_owned(), number);
     let beyond = ladder.rungs.iter().skip_while(|state| state.reached).filter(|state| state.reached);
-    let beyond: Vec<String> =
-        beyond.map(|state| format!("{} ({})", state.rung.number(), state.rung.name())).collect();
-    if beyond.is_empty() { low } else { format!("{low}, and above a gap {}", beyond.join(", ")) }
+    let beyond = beyond.map(|state| format!("{} ({})", state.rung.number(), state.rung.name())).joined(", ");
+    if beyond.is_empty() { low } else { format!("{low}, and above a gap {beyond}") }
 }
 
 /// One line at the foot of a report: the rung, why not the next, and the command for it.

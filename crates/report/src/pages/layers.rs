@@ -1,12 +1,13 @@
 //! Where did the clocks go: by kernel layer, by kind of work, by function?
 
-use iostack_model::{Clocks, Hardware, Layers, Nanos, Quality};
+use iostack_model::{Clocks, Hardware, LayerRow, Layers, Nanos, Quality};
 
 use super::ladder;
 use super::stages::ratio;
 use crate::document::{Bar, Block, Cell, Column, Row, Section, Table};
 use crate::html::colours::Colours;
 use crate::html::flame;
+use crate::lists::{Joined, grouped};
 use crate::text::format::{both_ends, brief, cut, percent, time};
 
 /// Functions told before the fold of a page, and on the screen; and in all.
@@ -22,13 +23,13 @@ pub(crate) fn section(layers: &Layers) -> Section {
     } else {
         let colours = Colours::of_profile(layers);
         section.page(Block::Tiles(tiles(layers)));
-        section.put(Block::Table(by_layer(layers, &colours)));
+        section.table(by_layer(layers, &colours));
         if let Some(drawn) = flame::figure(layers, &colours, &measured(layers)) {
             section.page(drawn);
         }
-        section.put(Block::Table(by_kind(layers)));
+        section.table(by_kind(layers));
         if !layers.functions.is_empty() && layers.samples > 0 {
-            section.put(Block::Table(by_function(layers)));
+            section.table(by_function(layers));
         }
     }
     trust(layers, &mut section);
@@ -88,30 +89,20 @@ fn tiles(layers: &Layers) -> Vec<(String, String, String)> {
 fn by_layer(layers: &Layers, colours: &Colours<'_>) -> Table {
     let all: f64 = layers.rows.iter().map(|row| row.time.0 as f64).sum();
     let most = layers.rows.iter().map(|row| row.time.0).max().unwrap_or(0) as f64;
-    let kinds = Column::words("kind of work").page();
-    let numbers = [unit(layers), "%"].map(Column::number);
-    let [clocks, share] = numbers;
-    let columns = vec![Column::words("layer"), clocks, share, Column::bars(""), Column::words("what"), kinds];
-    let mut table = Table { heading: "Clocks by kernel layer".to_owned(), ..Table::new(columns) };
-    for row in &layers.rows {
-        let time = row.time.0 as f64;
-        let slot = colours.slot(&row.layer);
+    let kinds = |row: &LayerRow| {
         let samples: u64 = row.kinds.iter().map(|(_, count)| count).sum();
-        let kinds = row
-            .kinds
-            .iter()
-            .filter(|(_, count)| *count > 0)
-            .take(4)
-            .map(|(kind, count)| format!("{kind} {:.0} %", ratio(*count as f64, samples as f64) * 100.0));
-        table.row([
-            Cell::from(&row.layer).coloured(slot),
-            clocks_text(layers, time).into(),
-            percent(ratio(time, all)).into(),
-            Cell::of_bar(Bar::whole(time, most, slot)),
-            Cell::from(&row.meaning),
-            kinds.collect::<Vec<_>>().join(", ").into(),
-        ]);
-    }
+        let some = row.kinds.iter().filter(|(_, count)| *count > 0).take(4);
+        let share = |count: u64| ratio(count as f64, samples as f64) * 100.0;
+        some.map(|(kind, count)| format!("{kind} {:.0} %", share(*count))).joined(", ")
+    };
+    let table = Table::over(&layers.rows)
+        .words("layer", |row| Cell::from(&row.layer).coloured(colours.slot(&row.layer)))
+        .number(unit(layers), |row| clocks_text(layers, row.time.0 as f64))
+        .number("%", |row| percent(ratio(row.time.0 as f64, all)))
+        .bars(|row| Bar::whole(row.time.0 as f64, most, colours.slot(&row.layer)))
+        .words("what", |row| &row.meaning)
+        .column(Column::words("kind of work").page(), kinds);
+    let mut table = Table { heading: "Clocks by kernel layer".to_owned(), ..table.done() };
     table.sums.push(Row::sum(["sum".to_owned(), clocks_text(layers, all), percent(ratio(all, all))]));
     let beside = layers.clocks.beside.total().0 as f64;
     if beside > 0.0 {
@@ -134,19 +125,16 @@ struct WorkKind<'a> {
 
 /// The kinds of all layers, largest first. A layer's time is split as its samples are.
 fn kinds(layers: &Layers) -> Vec<WorkKind<'_>> {
-    let mut kinds: Vec<WorkKind<'_>> = Vec::new();
-    for row in &layers.rows {
+    let each = layers.rows.iter().flat_map(|row| {
         let samples: u64 = row.kinds.iter().map(|(_, samples)| samples).sum();
-        for (name, count) in row.kinds.iter().filter(|(_, count)| *count > 0) {
-            let time_ns = row.time.0 as f64 * *count as f64 / samples as f64;
-            let place = kinds.iter().position(|kind| kind.name == name).unwrap_or_else(|| {
-                kinds.push(WorkKind { name, time_ns: 0.0, layers: Vec::new() });
-                kinds.len() - 1
-            });
-            kinds[place].time_ns += time_ns;
-            kinds[place].layers.push((&row.layer, time_ns));
-        }
-    }
+        let some = row.kinds.iter().filter(|(_, count)| *count > 0);
+        let time = move |count: u64| row.time.0 as f64 * count as f64 / samples as f64;
+        some.map(move |(name, count)| (name.as_str(), (row.layer.as_str(), time(*count))))
+    });
+    let mut kinds: Vec<WorkKind<'_>> = grouped(each)
+        .into_iter()
+        .map(|(name, layers)| WorkKind { name, time_ns: layers.iter().map(|one| one.1).sum(), layers })
+        .collect();
     for kind in &mut kinds {
         kind.layers.sort_by(|a, b| b.1.total_cmp(&a.1));
     }
@@ -167,28 +155,22 @@ const KINDS: [(&str, &str); 7] = [
 
 fn by_kind(layers: &Layers) -> Table {
     let total: f64 = layers.rows.iter().map(|row| row.time.0 as f64).sum();
-    let [clocks, share] = [unit(layers), "%"].map(Column::number);
-    let words = ["what", "most of it in"].map(Column::words);
-    let columns = [Column::words("kind of work"), clocks, share].into_iter().chain(words);
-    let mut table = Table::new(columns.collect());
-    for kind in kinds(layers) {
-        let places: Vec<&str> = kind.layers.iter().take(2).map(|(name, _)| *name).collect();
-        let meaning = KINDS.iter().find(|(name, _)| *name == kind.name).map_or("", |(_, meaning)| meaning);
-        let (clocks, share) = (clocks_text(layers, kind.time_ns), percent(ratio(kind.time_ns, total)));
-        table.row([kind.name.to_owned(), clocks, share, meaning.to_owned(), places.join(", ")]);
-    }
-    table
+    Table::over(&kinds(layers))
+        .words("kind of work", |kind| kind.name)
+        .number(unit(layers), |kind| clocks_text(layers, kind.time_ns))
+        .number("%", |kind| percent(ratio(kind.time_ns, total)))
+        .words("what", |kind| KINDS.iter().find(|(name, _)| *name == kind.name).map_or("", |one| one.1))
+        .words("most of it in", |kind| kind.layers.iter().take(2).map(|(name, _)| name).joined(", "))
+        .done()
 }
 
 fn by_function(layers: &Layers) -> Table {
-    let words = ["layer", "kind"].map(Column::words);
-    let columns = [Column::words("function"), Column::number("% of samples")].into_iter().chain(words);
-    let mut table = Table { shown: FUNCTIONS.0, ..Table::new(columns.collect()) };
-    for row in layers.functions.iter().take(FUNCTIONS.1) {
-        let share = percent(ratio(row.samples as f64, layers.samples as f64));
-        table.row([&row.name, &share, &row.layer, &row.kind]);
-    }
-    table
+    let table = Table::over(layers.functions.iter().take(FUNCTIONS.1))
+        .words("function", |row| &row.name)
+        .number("% of samples", |row| percent(ratio(row.samples as f64, layers.samples as f64)))
+        .words("layer", |row| &row.layer)
+        .words("kind", |row| &row.kind);
+    Table { shown: FUNCTIONS.0, ..table.done() }
 }
 
 fn trust(layers: &Layers, section: &mut Section) {
@@ -204,8 +186,7 @@ fn trust(layers: &Layers, section: &mut Section) {
     if let Some(hardware) = &layers.hardware {
         section.fact("hardware", of_hardware(hardware));
     }
-    section.fact("quality", quality(&layers.quality));
-    section.fact("sampling", sampling(layers));
+    section.fact("quality", quality(&layers.quality)).fact("sampling", sampling(layers));
     ladder::line(&layers.ladder, section);
     section.list(layers.notes.clone());
 }
@@ -242,33 +223,30 @@ fn who_ran(clocks: &Clocks) -> String {
 
 /// The first kernel threads with what each took, in brackets; nothing of none.
 fn named(names: &[(String, Nanos)], took: impl Fn(Nanos) -> String) -> String {
-    let names: Vec<String> =
-        names.iter().take(3).map(|(name, time)| format!("{} {}", cut(name, 20), took(*time))).collect();
-    if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
+    let some = names.iter().take(3).map(|(name, time)| format!("{} {}", cut(name, 20), took(*time)));
+    if names.is_empty() { String::new() } else { format!(" ({})", some.joined(", ")) }
 }
 
 /// Clocks beside the subject: kernel threads and interrupts.
 fn ran_beside(layers: &Layers) -> String {
     let beside = &layers.clocks.beside;
     let clocks = |time: Nanos| clocks_text(layers, time.0 as f64);
+    let (threads, names) = (clocks(beside.kernel_threads), named(&beside.kernel_thread_names, clocks));
+    let (unit, interrupts) = (unit(layers), clocks(beside.interrupts));
     format!(
-        "{} {} in kernel threads{}, {} in interrupts: not in the sum, since whose I/O they served is not known",
-        clocks(beside.kernel_threads),
-        unit(layers),
-        named(&beside.kernel_thread_names, clocks),
-        clocks(beside.interrupts)
+        "{threads} {unit} in kernel threads{names}, {interrupts} in interrupts: not in the sum, since whose I/O they served is \
+         not known"
     )
 }
 
 /// Explanation of the clock that counts.
 fn clock(layers: &Layers) -> String {
-    if layers.tsc_hz == 0 {
-        return "no time-stamp counter: shares only".to_owned();
+    match layers.tsc_hz as f64 / 1e9 {
+        0.0 => "no time-stamp counter: shares only".to_owned(),
+        rate => format!(
+            "the time-stamp counter's, {rate:.3} GHz at all times; the core's own clock is another and changes"
+        ),
     }
-    let rate = layers.tsc_hz as f64 / 1e9;
-    format!(
-        "the time-stamp counter's, {rate:.3} GHz at all times; the core's own clock is another and changes"
-    )
 }
 
 fn of_hardware(hardware: &Hardware) -> String {
@@ -303,16 +281,18 @@ pub(crate) fn share_of_samples(share: f64) -> String {
 }
 
 fn sampling(layers: &Layers) -> String {
-    let lost = match layers.lost {
-        0 => "none lost".to_owned(),
-        lost => format!("{} LOST", brief(lost as f64)),
-    };
     let cost = if layers.sampling_cost > 0.0 {
         format!("it cost {} % of the CPU time", percent(layers.sampling_cost))
     } else {
         "its cost could not be measured".to_owned()
     };
-    format!("{} at {} Hz and CPU, {lost}; {cost}", cut(&layers.event, 24), layers.rate_hz)
+    let (event, lost) = (cut(&layers.event, 24), lost(layers.lost));
+    format!("{event} at {} Hz and CPU, {lost}; {cost}", layers.rate_hz)
+}
+
+/// Samples that were lost, in words.
+pub(crate) fn lost(samples: u64) -> String {
+    if samples == 0 { "none lost".to_owned() } else { format!("{} LOST", brief(samples as f64)) }
 }
 
 #[cfg(test)]

@@ -6,11 +6,14 @@
 
 use std::collections::BTreeSet;
 
+use iostack_model::Outcome;
 use iostack_model::answers::{IoCost, Repro, ReproBasis, ReproCurve, ReproVerdict, Reproduced};
 
 use super::repro::predicted;
-use crate::digest::{Digest, NO_REASON, digest, figure_name};
-use crate::document::{Block, Cell, Column, Document, Section, Table};
+use crate::digest::{Digest, NO_REASON, difference, digest, figure_name};
+use crate::document::{Block, Columns, Document, Section, Table};
+use crate::lists::{Joined, distinct};
+use crate::text::format::or_dash;
 
 /// Folder in which the page finds its figures.
 const IMAGES: &str = "images/repro";
@@ -30,7 +33,7 @@ pub fn manual(repro: &Repro) -> Document {
     let mut all = Document::new(title);
     all.head.words(head.trim_end());
     if repro.is_counted() {
-        all.head.put(Block::Table(verdicts(repro)));
+        all.head.table(verdicts(repro));
     } else {
         all.sections = overview(repro, digest(repro));
     }
@@ -40,14 +43,15 @@ pub fn manual(repro: &Repro) -> Document {
 
 /// Every verdict of every experiment in a row.
 fn verdicts(repro: &Repro) -> Table {
-    let heads = ["experiment", "claim", "claimed", "ours", "difference", "verdict"];
-    let mut table = Table::new(heads.map(Column::words).to_vec());
-    for (id, verdict) in
-        repro.experiments.iter().flat_map(|one| one.verdicts.iter().map(|verdict| (&one.id, verdict)))
-    {
-        table.row(std::iter::once(link(id)).chain(cells(verdict)));
-    }
-    table
+    let all = repro.experiments.iter().flat_map(|one| one.verdicts.iter().map(move |each| (one, each)));
+    Table::over(all)
+        .words("experiment", |(one, _)| link(&one.id))
+        .words("claim", |(_, verdict)| says(verdict))
+        .words("claimed", |(_, verdict)| &verdict.claimed)
+        .words("ours", |(_, verdict)| &verdict.ours)
+        .words("difference", |(_, verdict)| difference(verdict))
+        .words("verdict", |(_, verdict)| holds(verdict))
+        .done()
 }
 
 fn link(id: &str) -> String {
@@ -58,7 +62,7 @@ fn link(id: &str) -> String {
 fn overview(repro: &Repro, digest: Digest) -> Vec<Section> {
     let titled = |title: &str| Section::new("", "", title);
     let mut whole = titled("How much comes out");
-    whole.put(Block::Table(digest.documents)).words(RESTS).put(Block::Table(digest.rests));
+    whole.table(digest.documents).words(RESTS).table(digest.rests);
     whole.words(format!("**{}**", digest.sentence));
     let published = repro.documents.iter().filter(|document| document.published);
     whole.list(published.map(|one| format!("`{}`: {}", one.id, one.title)).collect());
@@ -66,37 +70,35 @@ fn overview(repro: &Repro, digest: Digest) -> Vec<Section> {
     if digest.off.is_empty() {
         off.words("Nowhere.");
     } else {
-        let heads = ["claim", "experiment", "claimed and ours", "why"];
-        let mut table = Table::new(heads.map(Column::words).to_vec());
-        for one in digest.off {
-            table.row([format!("`{}`", one.claim), link(&one.experiment), one.figures, one.why]);
-        }
-        off.put(Block::Table(table));
+        let table = Table::over(&digest.off)
+            .words("claim", |one| format!("`{}`", one.claim))
+            .words("experiment", |one| link(&one.experiment))
+            .words("claimed and ours", |one| &one.figures)
+            .words("why", |one| &one.why);
+        off.table(table.done());
     }
     let mut left_out = titled(&format!("What is left out: {} statements", repro.missing.len()));
-    let claims = |claims: Vec<String>| claims.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>();
-    let reason = |(reason, all): (String, Vec<String>)| format!("{reason}: {}", claims(all).join(", "));
+    let claims = |claims: Vec<String>| claims.iter().map(|one| format!("`{one}`")).joined(", ");
+    let reason = |(reason, all): (String, Vec<String>)| format!("{reason}: {}", claims(all));
     left_out.list(digest.missing.into_iter().map(reason).collect());
     let mut numbers = titled("What it rests on");
-    let mut fitted = Table::new(["fitted", "to the claim"].map(Column::words).to_vec());
-    for (number, claim) in digest.fitted {
-        fitted.row([format!("`{number}`"), claim]);
-    }
-    numbers.words(PARAMETERS).put(Block::Table(digest.platforms)).put(Block::Table(fitted));
+    let fitted = Table::over(&digest.fitted)
+        .words("fitted", |(number, _)| format!("`{number}`"))
+        .words("to the claim", |(_, claim)| claim);
+    numbers.words(PARAMETERS).table(digest.platforms).table(fitted.done());
     let mut experiments = titled("Experiments");
-    experiments.put(Block::Table(list(repro)));
+    experiments.table(list(repro));
     let all = [whole, off, left_out, numbers, experiments];
     all.into_iter().filter(|section| !section.blocks.is_empty()).collect()
 }
 
 fn list(repro: &Repro) -> Table {
-    let columns = vec![Column::words("experiment"), Column::words(""), Column::number("holds")];
-    let mut table = Table::new(columns);
-    for one in &repro.experiments {
-        let holds = one.verdicts.iter().filter(|verdict| verdict.holds == Some(true)).count();
-        table.row([link(&one.id), one.title.clone(), format!("{holds} of {}", one.verdicts.len())]);
-    }
-    table
+    let holds = |one: &Reproduced| one.verdicts.iter().filter(|verdict| verdict.holds == Some(true)).count();
+    Table::over(&repro.experiments)
+        .words("experiment", |one| link(&one.id))
+        .words("", |one| &one.title)
+        .number("holds", |one| format!("{} of {}", holds(one), one.verdicts.len()))
+        .done()
 }
 
 /// Above what the judged statements rest on.
@@ -117,20 +119,23 @@ const LAB_HEAD: [&str; 2] = ["The lab's results", include_str!("data/manual-lab.
 /// Title and introduction of the page about jobs that ran in the lab.
 const RAN_HEAD: [&str; 2] = ["Published experiments on real kernels", include_str!("data/manual-ran.md")];
 
-/// Claim, claimed, ours, difference, verdict.
-fn cells(verdict: &ReproVerdict) -> [String; 5] {
-    let holds = match (verdict.holds, verdict.basis) {
+/// Verdict in a word or two, and what it rests on where that proves little.
+fn holds(verdict: &ReproVerdict) -> String {
+    match (verdict.holds, verdict.basis) {
         (Some(true), ReproBasis::Predicted) => "holds".to_owned(),
         (Some(true), basis) => format!("holds ({})", basis.word()),
         (Some(false), ReproBasis::OwnAim) => "**off** (own aim)".to_owned(),
         (Some(false), _) => "**off**".to_owned(),
         (None, _) => "**unknown**".to_owned(),
-    };
-    let difference = verdict.difference.map_or("-".to_owned(), |share| format!("{:+.1} %", share * 100.0));
-    let reading =
-        if verdict.reading.is_empty() { String::new() } else { format!(" *Reading: {}.*", verdict.reading) };
-    let says = verdict.says.clone() + &reading;
-    [says, verdict.claimed.clone(), verdict.ours.clone(), difference, holds]
+    }
+}
+
+/// The claim in words, with how it is read.
+fn says(verdict: &ReproVerdict) -> String {
+    match verdict.reading.as_str() {
+        "" => verdict.says.clone(),
+        reading => format!("{} *Reading: {reading}.*", verdict.says),
+    }
 }
 
 fn experiment(one: &Reproduced) -> Section {
@@ -147,27 +152,26 @@ fn experiment(one: &Reproduced) -> Section {
     for (index, plot) in drawn.iter().enumerate() {
         section.words(format!("![{}]({IMAGES}/{})", plot.heading, figure_file(&one.id, index)));
     }
-    let number = Column::number;
-    let [claimed, ours, difference] = ["claimed", "ours", "difference"].map(number);
-    let [says, claim, verdict, asked] = ["", "claim", "verdict", "asked"].map(Column::words);
-    let mut table = Table::new(vec![says, claim, claimed, ours, difference, verdict, asked]);
-    for verdict in &one.verdicts {
-        let [says, claimed, ours, difference, holds] = cells(verdict);
-        let name = format!("`{}`", figure_name(&verdict.claim, &verdict.field));
-        table.row([says, name, claimed, ours, difference, holds, verdict.test.clone()]);
-    }
-    section.put(Block::Table(table)).list(reasons(one));
+    let table = Table::over(&one.verdicts)
+        .words("", says)
+        .words("claim", |verdict| format!("`{}`", figure_name(&verdict.claim, &verdict.field)))
+        .number("claimed", |verdict| &verdict.claimed)
+        .number("ours", |verdict| &verdict.ours)
+        .number("difference", difference)
+        .words("verdict", holds)
+        .words("asked", |verdict| &verdict.test);
+    section.table(table.done()).list(reasons(one));
     if !one.predicted.is_empty() {
         section.words("What the simulated host, or the drive alone, had said of it:");
-        section.put(Block::Table(predicted(one)));
+        section.table(predicted(one));
     }
     if one.how() == "ran" {
-        section.put(Block::Table(all_ran(one)));
-        section.put(Block::Command(one.curves.iter().filter_map(command).collect::<Vec<_>>().join("\n")));
-    } else if one.is_counted() {
+        section.table(all_ran(one));
+    }
+    if one.is_counted() && one.how() != "ran" {
         one.curves.iter().for_each(|curve| counted(curve, &mut section));
     } else {
-        section.put(Block::Command(one.curves.iter().filter_map(command).collect::<Vec<_>>().join("\n")));
+        section.put(Block::Command(one.curves.iter().filter_map(command).joined("\n")));
     }
     section
 }
@@ -183,27 +187,21 @@ fn command(curve: &ReproCurve) -> Option<String> {
 
 /// Reasons why verdicts do not hold, and why agreement of others proves nothing; each once.
 fn reasons(one: &Reproduced) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for verdict in &one.verdicts {
+    let reason = |verdict: &ReproVerdict| {
+        let keys = verdict.fitted.iter().map(|key| format!("`{key}`")).joined(", ");
+        let basis = match verdict.basis {
+            _ if verdict.fitted.is_empty() => None,
+            ReproBasis::Input => Some(format!("an input of {keys}.")),
+            ReproBasis::Fitted => Some(format!("fitted by {keys}.")),
+            ReproBasis::OwnAim => None,
+            basis => Some(format!("{}: {}.", basis.word(), verdict.fitted.join(", "))),
+        };
+        let why = Some(verdict.why.clone()).filter(|why| !why.is_empty());
+        let why = why.or_else(|| (verdict.holds == Some(false)).then(|| format!("{NO_REASON}.")));
         let name = figure_name(&verdict.claim, &verdict.field);
-        if !verdict.fitted.is_empty() {
-            let keys: Vec<String> = verdict.fitted.iter().map(|key| format!("`{key}`")).collect();
-            match verdict.basis {
-                ReproBasis::Input => all.push(format!("`{name}`: an input of {}.", keys.join(", "))),
-                ReproBasis::Fitted => all.push(format!("`{name}`: fitted by {}.", keys.join(", "))),
-                ReproBasis::OwnAim => {}
-                basis => all.push(format!("`{name}`: {}: {}.", basis.word(), verdict.fitted.join(", "))),
-            }
-        }
-        if !verdict.why.is_empty() {
-            all.push(format!("`{name}`: {}", verdict.why));
-        } else if verdict.holds == Some(false) {
-            all.push(format!("`{name}`: {NO_REASON}."));
-        }
-    }
-    let mut seen = BTreeSet::new();
-    all.retain(|line| seen.insert(line.clone()));
-    all
+        basis.into_iter().chain(why).map(move |words| format!("`{name}`: {words}"))
+    };
+    distinct(one.verdicts.iter().flat_map(reason))
 }
 
 /// The cases of a curve side by side, layer by layer, and the command of the last.
@@ -221,37 +219,41 @@ fn counted(curve: &ReproCurve, section: &mut Section) {
         let kernels: BTreeSet<&str> = costs.iter().map(|(_, cost)| cost.case.kernel.as_str()).collect();
         let kernels = Vec::from_iter(kernels).join(" and ");
         section.words(format!("Linux {kernels}; {}.", first.how));
-        section.put(Block::Table(side_by_side(curve, &costs)));
+        section.table(side_by_side(curve, &costs));
     }
     let ran = ran(curve);
     if !ran.rows.is_empty() {
-        section.put(Block::Table(ran));
+        section.table(ran);
     }
     section.put(Block::Command(curve.points.last().map_or(String::new(), |point| point.command.clone())));
 }
 
 /// All curves that ran in the lab in one table.
 fn all_ran(one: &Reproduced) -> Table {
-    let mut table = Table::of(&["", "at", "MB/s", "I/Os a second", "median, us", "p99, us"]);
-    for curve in one.curves.iter().filter(|curve| curve.device.starts_with("lab:")) {
-        for row in ran(curve).rows {
-            let cells = row.cells.into_iter();
-            table.row(std::iter::once(Cell::from(&curve.name)).chain(cells));
-        }
-    }
+    let in_lab = one.curves.iter().filter(|curve| curve.device.starts_with("lab:"));
+    let rows = in_lab.flat_map(|curve| points_that_ran(curve).map(move |(at, outcome)| (curve, at, outcome)));
+    let table = Table::over(rows).words("", |(curve, ..)| &curve.name).number("at", |(_, at, _)| at);
+    figures(table, |(.., outcome)| outcome)
+}
+
+fn points_that_ran(curve: &ReproCurve) -> impl Iterator<Item = (&String, &Outcome)> {
+    curve.points.iter().filter_map(|point| Some((&point.at, point.outcome.as_ref()?)))
+}
+
+/// Columns of rates and latencies of what ran.
+fn figures<'a, Each: Copy>(table: Columns<Each>, of: fn(Each) -> &'a Outcome) -> Table {
+    let us = |each, share| or_dash(of(each).latency().quantile_ns(share), |ns| (ns / 1000).to_string());
     table
+        .number("MB/s", |each| format!("{:.1}", of(each).bandwidth() / 1e6))
+        .number("I/Os a second", |each| format!("{:.0}", of(each).rate()))
+        .number("median, us", |each| us(each, 0.5))
+        .number("p99, us", |each| us(each, 0.99))
+        .done()
 }
 
 /// The points of a curve whose jobs ran.
 fn ran(curve: &ReproCurve) -> Table {
-    let mut table = Table::of(&[&curve.varied, "MB/s", "I/Os a second", "median, us", "p99, us"]);
-    for (at, outcome) in curve.points.iter().filter_map(|point| Some((&point.at, point.outcome.as_ref()?))) {
-        let latency = outcome.latency();
-        let us = |share| latency.quantile_ns(share).map_or("-".to_owned(), |ns| format!("{}", ns / 1000));
-        let (rate, mega) = (outcome.rate(), outcome.bandwidth() / 1e6);
-        table.row([at.clone(), format!("{mega:.1}"), format!("{rate:.0}"), us(0.5), us(0.99)]);
-    }
-    table
+    figures(Table::over(points_that_ran(curve)).words(&curve.varied, |(at, _)| at), |(_, outcome)| outcome)
 }
 
 /// A column a case: its instructions, and those of each layer.
@@ -261,25 +263,19 @@ fn side_by_side(curve: &ReproCurve, costs: &[(&str, &IoCost)]) -> Table {
     let mut table = Table::of(&heads);
     let mut row = |name: &str, cell: &dyn Fn(&IoCost) -> String| {
         let cells = costs.iter().map(|(_, cost)| cell(cost));
-        table.row(std::iter::once(name.to_owned()).chain(cells).map(Cell::from));
+        table.row(std::iter::once(name.to_owned()).chain(cells));
     };
     row("**instructions**", &|cost| format!("**{}**", cost.instructions));
     row("I/Os that took exactly these", &|cost| format!("{:.1} %", cost.modal_share() * 100.0));
     if costs.iter().any(|(_, cost)| cost.registers().is_some_and(|used| used != (0, 0))) {
-        let registers = |cost: &IoCost| cost.registers().map(|(reads, writes)| format!("{reads} / {writes}"));
-        row("register reads / writes", &|cost| registers(cost).unwrap_or_else(|| "-".to_owned()));
-        let clocks = |cost: &IoCost| cost.modelled_clocks().map(|clocks| format!("{clocks:.0}"));
-        row("modelled clocks", &|cost| clocks(cost).unwrap_or_else(|| "-".to_owned()));
+        row("register reads / writes", &|cost| {
+            or_dash(cost.registers(), |(reads, writes)| format!("{reads} / {writes}"))
+        });
+        row("modelled clocks", &|cost| or_dash(cost.modelled_clocks(), |clocks| format!("{clocks:.0}")));
     }
-    let mut layers: Vec<&str> = Vec::new();
-    for layer in costs.iter().flat_map(|(_, cost)| &cost.layers) {
-        if !layers.contains(&layer.layer.as_str()) {
-            layers.push(&layer.layer);
-        }
-    }
-    for name in layers {
+    for name in distinct(costs.iter().flat_map(|(_, cost)| &cost.layers).map(|layer| &layer.layer)) {
         let of = |cost: &IoCost| {
-            cost.layers.iter().find(|one| one.layer == name).map_or(0, |one| one.instructions)
+            cost.layers.iter().find(|one| one.layer == *name).map_or(0, |one| one.instructions)
         };
         let same = costs.len() > 2 && costs.iter().all(|(_, cost)| of(cost) == of(costs[0].1));
         let mark = if same { " (the same for all)" } else { "" };

@@ -4,11 +4,10 @@ use iostack_model::answers::{MergeAsk, MergeCell, MergeFit, MergeRatio, MergeRep
 use iostack_model::{Effort, Interval, TargetKind};
 use iostack_stats::samples_needed;
 
-use crate::document::{Block, Cell, Column, Document, Drawn, Row, Section, Table};
-use crate::html::numbers::Quantity;
-use crate::html::plot::{Axis, Look, Plot, SLOTS, Series, Spot};
-use crate::html::scale::Scale;
-use crate::text::format::{count, plus_minus};
+use crate::document::{Block, Cell, Document, Drawn, Row, Section, Table};
+use crate::html::plot::{Axis, Look, Plot, Quantity, SLOTS, Scale, Series, Spot};
+use crate::lists::Joined;
+use crate::text::format::{count, or_dash, plus_minus};
 
 /// Document of `iostack merge`, also of a run that was cut short.
 pub fn merge(report: &MergeReport) -> Document {
@@ -45,14 +44,13 @@ pub fn merge(report: &MergeReport) -> Document {
 }
 
 fn answer(report: &MergeReport) -> String {
-    let paying = report
-        .verdicts
-        .iter()
-        .filter_map(|verdict| Some(format!("{} for {}", verdict.policy.as_ref()?, verdict.ask.name())));
-    match paying.collect::<Vec<_>>() {
+    let paying = report.verdicts.iter();
+    let paying =
+        paying.filter_map(|verdict| Some(format!("{} for {}", verdict.policy.as_ref()?, verdict.ask.name())));
+    match paying.joined(", ") {
         _ if report.verdicts.is_empty() => "Nothing was judged.".to_owned(),
         none if none.is_empty() => "Merging does not pay here.".to_owned(),
-        paying => format!("Merging pays here: {}.", paying.join(", ")),
+        paying => format!("Merging pays here: {paying}."),
     }
 }
 
@@ -72,17 +70,11 @@ fn cost(fit: &MergeFit) -> Section {
     // From 0 on, where the line meets c.
     let line = std::iter::once(0.0).chain(fit.points.iter().map(|point| f64::from(point.requests)));
     let line = line.map(|requests| Spot::at(requests, fit.cost.time_ns(requests)));
-    let series = |name: &str, slot, look, spots| Series { name: name.to_owned(), slot, look, spots };
-    let plot = Plot {
-        heading: "Time of a command".to_owned(),
-        x: Axis::new("requests in a command", Quantity::Count, Scale::Linear),
-        y: Axis::new("time until all of it is there", Quantity::Nanos, Scale::Linear),
-        series: vec![
-            series("c + b x", 1, Look::Ideal, line.collect()),
-            series("measured", 0, Look::Line, measured.collect()),
-        ],
-        ..Plot::default()
-    };
+    let series =
+        [Series::new("c + b x", 1, Look::Ideal, line), Series::new("measured", 0, Look::Line, measured)];
+    let x = Axis::linear("requests in a command", Quantity::Count);
+    let y = Axis::linear("time until all of it is there", Quantity::Nanos);
+    let plot = Plot::new("Time of a command", x, y, series);
     let drawn = Drawn::new(plot, format!("{}; band: 95 % interval over the rounds", fit.how));
     section.put(Block::Plots(vec![Drawn { letters: true, ..drawn }]));
     let holds = if fit.holds { "The line holds" } else { "THE LINE DOES NOT HOLD" };
@@ -187,21 +179,16 @@ fn asked(report: &MergeReport, of: &MergeTable) -> Section {
     let (counted, how) = if report.is_simulated() {
         ("simulated: one run each in virtual time", "one run each in virtual time.".to_owned())
     } else {
-        let how = format!(
-            "round by round, in {rounds} rounds; + better, - worse, beyond the 95 % interval over them."
-        );
-        ("band: 95 % interval of the mean over the rounds", how)
+        let how = format!("in {rounds} rounds; + better, - worse, beyond the 95 % interval over them.");
+        ("band: 95 % interval of the mean over the rounds", format!("round by round, {how}"))
     };
     let plots = figures.iter().map(|figure| Drawn::new(plot(of, figure), counted)).collect();
     section.page(Block::Plots(plots)).screen(Block::Heading(title));
     let mut table = against(of, &figures);
     table.caption = format!("The first row of each block is absolute, the others are times it, {how}");
-    section.put(Block::Table(table));
-    let numbers = numbers(of);
-    let summary = format!("All numbers ({}); times: over {}, round by round", numbers.rows.len(), of.base);
-    let mut all = Section::default();
-    all.put(Block::Table(numbers));
-    section.page(Block::Fold(summary, all));
+    section.table(table);
+    let summary = format!("All numbers ({}); times: over {}, round by round", of.cells.len(), of.base);
+    section.folded(summary, numbers(of));
     section
 }
 
@@ -214,39 +201,31 @@ fn plot(of: &MergeTable, figure: &MergeFigure) -> Plot {
             ..spot(cell.column, (figure.value)(cell))
         })
     };
-    let series = of.policies().into_iter().enumerate().map(|(slot, policy)| Series {
-        name: policy.to_owned(),
-        slot: slot % SLOTS,
-        look: Look::Line,
-        spots: spots(policy).collect(),
-    });
-    Plot {
-        heading: format!("{} over {}", figure.heading, of.ask.over()),
-        x: Axis::new(of.ask.over(), Quantity::Count, Scale::Log2),
-        y: Axis::new(figure.heading, figure.quantity, figure.scale),
-        series: series.collect(),
-        ..Plot::default()
-    }
+    let series = of.policies().into_iter().enumerate();
+    let series = series.map(|(slot, policy)| Series::new(policy, slot % SLOTS, Look::Line, spots(policy)));
+    let x = Axis::new(of.ask.over(), Quantity::Count, Scale::Log2);
+    let y = Axis::new(figure.heading, figure.quantity, figure.scale);
+    Plot::new(format!("{} over {}", figure.heading, of.ask.over()), x, y, series)
 }
 
 fn spot(x: u32, value: Interval) -> Spot {
-    Spot { low: value.low, high: value.high, ..Spot::at(f64::from(x), value.mean) }
+    Spot::of_interval(f64::from(x), value)
 }
 
 /// A block for each figure, a row for each policy.
 fn against(of: &MergeTable, figures: &[&MergeFigure]) -> Table {
-    let columns = of.columns();
-    let heads = columns.iter().map(|column| Column::number(column.to_string()));
+    let policies = of.policies();
+    let rows = figures.iter().flat_map(|figure| policies.iter().map(move |policy| (*figure, *policy)));
     let over = if of.ask == MergeAsk::Groups { "requests" } else { of.ask.over() };
-    let mut table = Table::new(std::iter::once(Column::words(over)).chain(heads).collect());
-    for figure in figures {
-        table.rows.push(Row { group: true, ..Row::of([figure.heading]) });
-        for policy in of.policies() {
-            let cells = columns.iter().map(|&column| of.cell(policy, column));
-            let cells =
-                cells.map(|cell| cell.map_or_else(|| "-".to_owned(), |cell| with_ratio(cell, figure)));
-            table.row(std::iter::once(format!(" {policy}")).chain(cells));
-        }
+    let mut table = Table::over(rows).words(over, |(_, policy)| format!(" {policy}"));
+    for column in of.columns() {
+        table = table.number(column.to_string(), |(figure, policy)| {
+            or_dash(of.cell(policy, column), |cell| with_ratio(cell, figure))
+        });
+    }
+    let mut table = table.done();
+    for (place, figure) in figures.iter().enumerate().rev() {
+        table.rows.insert(place * policies.len(), Row::group(figure.heading));
     }
     table
 }
@@ -281,30 +260,25 @@ fn times(value: f64) -> String {
 }
 
 fn numbers(of: &MergeTable) -> Table {
-    let heads = ["IOPS", "times", "CPU per I/O", "times", "switches per I/O", "p50", "p99", "I/Os"];
-    let mut table = Table::of(&[&["policy", of.ask.over()], &heads[..]].concat());
     let ratio = |ratio: Option<Interval>| match ratio {
         Some(ratio) if ratio.samples >= 3 => {
             Cell::from(times(ratio.mean)).small(format!("{} to {}", times(ratio.low), times(ratio.high)))
         }
         ratio => Cell::from(times(ratio.map_or(f64::NAN, |ratio| ratio.mean))),
     };
-    for cell in &of.cells {
-        let row = table.row([
-            Cell::from(&cell.policy),
-            Cell::from(cell.column.to_string()),
-            Cell::interval(Quantity::Count, cell.iops),
-            ratio(cell.against.as_ref().map(|ratio| ratio.iops)),
-            Cell::interval(Quantity::Nanos, cell.cpu_ns),
-            ratio(cell.against.as_ref().map(|ratio| ratio.cpu)),
-            Cell::from(Quantity::Count.say(cell.switches.mean)),
-            Cell::from(Quantity::Nanos.say(quantile(cell, 0.5))),
-            Cell::from(Quantity::Nanos.say(quantile(cell, 0.99))),
-            Cell::from(count(cell.ios)),
-        ]);
-        row.below = cell.failures.iter().take(1).map(|what| format!("failed: {what}")).collect();
-    }
-    table
+    Table::over(&of.cells)
+        .words("policy", |cell| &cell.policy)
+        .number(of.ask.over(), |cell| cell.column.to_string())
+        .number("IOPS", |cell| Cell::interval(Quantity::Count, cell.iops))
+        .number("times", |cell| ratio(cell.against.as_ref().map(|ratio| ratio.iops)))
+        .number("CPU per I/O", |cell| Cell::interval(Quantity::Nanos, cell.cpu_ns))
+        .number("times", |cell| ratio(cell.against.as_ref().map(|ratio| ratio.cpu)))
+        .number("switches per I/O", |cell| Quantity::Count.say(cell.switches.mean))
+        .number("p50", |cell| Quantity::Nanos.say(quantile(cell, 0.5)))
+        .number("p99", |cell| Quantity::Nanos.say(quantile(cell, 0.99)))
+        .number("I/Os", |cell| count(cell.ios))
+        .below(|cell| cell.failures.iter().take(1).map(|what| format!("failed: {what}")).collect())
+        .done()
 }
 
 fn method(report: &MergeReport) -> Section {

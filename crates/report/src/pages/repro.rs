@@ -7,10 +7,9 @@ use iostack_model::answers::{
 
 use super::simulated::own;
 use crate::digest::{self, Digest, NO_REASON, digest, figure_name};
-use crate::document::{Block, Cell, Column, Document, Drawn, Section, Table, To};
-use crate::html::numbers::Quantity;
-use crate::html::plot::{Axis, Look, Plot, Series, Spot, slots};
-use crate::html::scale::Scale;
+use crate::document::{Block, Cell, Document, Doubts, Drawn, Section, Table, To};
+use crate::html::plot::{Axis, Look, Plot, Quantity, Scale, Series, Spot, slots};
+use crate::lists::{Joined, grouped};
 
 /// Document of `iostack repro`, also of a run that was cut short.
 pub fn repro(report: &Repro) -> Document {
@@ -25,10 +24,8 @@ pub fn repro(report: &Repro) -> Document {
     all.origin = vec![format!("iostack {}", report.iostack)];
     all.interrupted = report.interrupted.then_some("the runs");
     let tally = report.tally(None);
-    all.answer = format!(
-        "{} of {} published statements hold, {} are left out",
-        tally.hold, tally.claims, tally.missing
-    );
+    let (hold, claims, missing) = (tally.hold, tally.claims, tally.missing);
+    all.answer = format!("{hold} of {claims} published statements hold, {missing} are left out");
     all.because.words(summary(report));
     all.simulated(outcomes(report), "every figure");
     // Of one experiment a screen has no use for an overview.
@@ -99,44 +96,24 @@ fn overview(report: &Repro, to: To, sections: &mut Vec<Section>) {
 
 /// Every verdict of every experiment in a row.
 fn judged(report: &Repro) -> Table {
-    let words = Column::words;
-    let difference = Column::number("difference");
-    let mut table = Table::new(vec![
-        words("claim"),
-        words("claimed"),
-        words("ours"),
-        difference,
-        words("verdict"),
-        words("rests on"),
-    ]);
-    for (one, verdict) in
-        report.experiments.iter().flat_map(|one| one.verdicts.iter().map(move |verdict| (one, verdict)))
-    {
-        let basis = match (verdict.basis, verdict.fitted.is_empty()) {
-            (ReproBasis::Predicted, true) => ReproBasis::Predicted.word().to_owned(),
-            // Outcomes of before the word existed have the list only.
-            (ReproBasis::Predicted, false) => format!("fitted: {}", verdict.fitted.join(", ")),
-            (basis, _) => format!("{}: {}", basis.word(), verdict.fitted.join(", ")),
-        };
-        let difference =
-            verdict.difference.map_or("-".to_owned(), |share| format!("{:+.1} %", share * 100.0));
-        let says = says(verdict);
-        let row = table.row([
-            &says,
-            &verdict.claimed,
-            &verdict.ours,
-            &difference,
-            &word(verdict).to_lowercase(),
-            &basis,
-        ]);
-        row.below.push(format!(
-            "{}; {}: {}",
-            figure_name(&verdict.claim, &verdict.field),
-            one.id,
-            verdict.test
-        ));
-    }
-    table
+    let basis = |verdict: &ReproVerdict| match (verdict.basis, verdict.fitted.join(", ")) {
+        (ReproBasis::Predicted, fitted) if fitted.is_empty() => ReproBasis::Predicted.word().to_owned(),
+        // Outcomes of before the word existed have the list only.
+        (ReproBasis::Predicted, fitted) => format!("fitted: {fitted}"),
+        (basis, fitted) => format!("{}: {fitted}", basis.word()),
+    };
+    let verdicts = report.experiments.iter().flat_map(|one| one.verdicts.iter().map(move |each| (one, each)));
+    Table::over(verdicts)
+        .words("claim", |(_, verdict)| says(verdict))
+        .words("claimed", |(_, verdict)| &verdict.claimed)
+        .words("ours", |(_, verdict)| &verdict.ours)
+        .number("difference", |(_, verdict)| digest::difference(verdict))
+        .words("verdict", |(_, verdict)| word(verdict).to_lowercase())
+        .words("rests on", |(_, verdict)| basis(verdict))
+        .below(|(one, verdict)| {
+            vec![format!("{}; {}: {}", figure_name(&verdict.claim, &verdict.field), one.id, verdict.test)]
+        })
+        .done()
 }
 
 /// The verdict in a word.
@@ -169,14 +146,11 @@ fn experiment(one: &Reproduced, all: &mut Document) -> Section {
     }
     if !one.predicted.is_empty() {
         let caption = "What a simulation had said of it";
-        section.put(Block::Heading(caption.to_owned())).put(Block::Table(predicted(one)));
+        section.put(Block::Heading(caption.to_owned())).table(predicted(one));
     }
     failures(one, &mut section);
-    let runs = runs(one, all);
-    let summary = format!("All runs ({})", runs.rows.len());
-    let mut folded = Section::default();
-    folded.put(Block::Table(runs));
-    section.page(Block::Fold(summary, folded));
+    let runs = runs(one, &mut all.doubts);
+    section.folded(format!("All runs ({})", runs.rows.len()), runs);
     section
 }
 
@@ -202,107 +176,92 @@ fn judge(verdict: &ReproVerdict, section: &mut Section) {
 
 /// Table of what ran in the lab, beside what had been predicted.
 pub(super) fn predicted(one: &Reproduced) -> Table {
-    let heads = ["in the lab", "predicted", "off %"].map(Column::number);
-    let mut table = Table::new(vec![Column::words("what"), Column::words("at"), Column::words("figure")]);
-    table.columns.extend(heads);
-    for each in &one.predicted {
-        table.row([
-            each.curve.clone(),
-            each.at.clone(),
-            each.figure.clone(),
-            Quantity::Count.say(each.ran),
-            Quantity::Count.say(each.predicted),
-            format!("{:+.1}", (each.predicted / each.ran - 1.0) * 100.0),
-        ]);
-    }
-    table
+    Table::over(&one.predicted)
+        .words("what", |each| &each.curve)
+        .words("at", |each| &each.at)
+        .words("figure", |each| &each.figure)
+        .number("in the lab", |each| Quantity::Count.say(each.ran))
+        .number("predicted", |each| Quantity::Count.say(each.predicted))
+        .number("off %", |each| format!("{:+.1}", (each.predicted / each.ran - 1.0) * 100.0))
+        .done()
 }
 
 /// Adds the runs that failed, alike failures of a curve together.
 fn failures(one: &Reproduced, section: &mut Section) {
     for curve in &one.curves {
-        let mut errors: Vec<&str> = curve.points.iter().filter_map(|point| point.error.as_deref()).collect();
-        errors.dedup();
-        for error in errors {
-            let alike = curve.points.iter().filter(|point| point.error.as_deref() == Some(error));
-            let at: Vec<&str> = alike.map(|point| point.at.as_str()).filter(|at| !at.is_empty()).collect();
-            let at =
-                if at.is_empty() { String::new() } else { format!(", {} {}", curve.varied, at.join(" ")) };
+        let failed =
+            curve.points.iter().filter_map(|point| Some((point.error.as_deref()?, point.at.as_str())));
+        for (error, at) in grouped(failed) {
+            let at = at.into_iter().filter(|at| !at.is_empty()).joined(" ");
+            let at = if at.is_empty() { at } else { format!(", {} {at}", curve.varied) };
             section.fact("FAILED", format!("{}{at}: {error}", curve.name));
         }
     }
 }
 
-fn runs(one: &Reproduced, all: &mut Document) -> Table {
-    let mut table = Table::of(if one.how() == "counted" {
-        &["case", "instructions", "modelled clocks"]
+fn runs(one: &Reproduced, doubts: &mut Doubts) -> Table {
+    let heads = if one.how() == "counted" {
+        ["case", "instructions", "modelled clocks"]
     } else {
-        &["run", "IOPS", "mean latency"]
-    });
-    table.columns.push(Column::words("alone"));
-    for (curve, point) in
-        one.curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)))
-    {
-        table.row(run(one, curve, point, all)).below.extend(point.error.clone());
-    }
-    table
+        ["run", "IOPS", "mean latency"]
+    };
+    let name = |(curve, point): (&ReproCurve, &ReproPoint)| {
+        let at = if point.at.is_empty() { String::new() } else { format!(", {} {}", curve.varied, point.at) };
+        let name = format!("{}{at}", curve.name);
+        let own = point.outcome.iter().flat_map(own);
+        let marks = doubts.note(own, &format!("{}: {name}", one.id));
+        Cell::from(name).marked(marks)
+    };
+    let points = one.curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)));
+    Table::over(points)
+        .words(heads[0], name)
+        .number(heads[1], |(_, point)| figures_of(point)[0].clone())
+        .number(heads[2], |(_, point)| figures_of(point)[1].clone())
+        .words("alone", |(_, point)| &point.command)
+        .below(|(_, point)| point.error.iter().cloned().collect())
+        .done()
 }
 
-fn run(one: &Reproduced, curve: &ReproCurve, point: &ReproPoint, all: &mut Document) -> [Cell; 4] {
-    let at = if point.at.is_empty() { String::new() } else { format!(", {} {}", curve.varied, point.at) };
-    let mut name = Cell::from(format!("{}{at}", curve.name));
-    let mut figures = ["-".to_owned(), "-".to_owned()];
-    if let Some(outcome) = &point.outcome {
-        name.marks = all.doubts.note(own(outcome), &format!("{}: {}", one.id, name.text));
-        let mean = Quantity::Nanos.say(outcome.latency().mean_ns());
-        figures = [Quantity::Count.say(outcome.rate()), mean];
+/// Both figures of a run or of a count.
+fn figures_of(point: &ReproPoint) -> [String; 2] {
+    match (&point.cost, &point.outcome) {
+        (Some(cost), _) => {
+            let clocks = cost.modelled_clocks().unwrap_or(f64::NAN);
+            [cost.instructions.to_string(), Quantity::Count.say(clocks)]
+        }
+        (None, Some(outcome)) => {
+            let mean = Quantity::Nanos.say(outcome.latency().mean_ns());
+            [Quantity::Count.say(outcome.rate()), mean]
+        }
+        (None, None) => ["-", "-"].map(str::to_owned),
     }
-    if let Some(cost) = &point.cost {
-        let clocks = cost.modelled_clocks().unwrap_or(f64::NAN);
-        figures = [cost.instructions.to_string(), Quantity::Count.say(clocks)];
-    }
-    let [first, second] = figures.map(Cell::from);
-    [name, first, second, Cell::from(&point.command)]
 }
 
 /// A figure of a reproduction.
 pub(crate) fn figure(plot: &ReproPlot) -> Plot {
     let xs: Vec<f64> = plot.lines.iter().flat_map(|line| &line.points).map(|&(x, _)| x).collect();
     let x = if plot.over == "time" {
-        Axis::new("time (s)", Quantity::Seconds, Scale::Linear)
+        Axis::linear("time (s)", Quantity::Seconds)
     } else {
         let quantity = if plot.over.ends_with("block_size") { Quantity::Bytes } else { Quantity::Count };
-        Axis::new(plot.over.clone(), quantity, Scale::of(&xs))
+        Axis::new(&plot.over, quantity, Scale::of(&xs))
     };
     let bandwidth = plot.figure.starts_with("bytes per second");
     let quantity = if bandwidth { Quantity::Bandwidth } else { Quantity::Count };
     let names: Vec<&str> = plot.lines.iter().map(|line| line.name.as_str()).collect();
-    let series = plot.lines.iter().zip(slots(&names)).map(|(line, slot)| Series {
-        name: line.name.clone(),
-        slot,
-        look: Look::Line,
-        spots: line.points.iter().map(|&(x, y)| Spot::at(x, y)).collect(),
+    let series = plot.lines.iter().zip(slots(&names)).map(|(line, slot)| {
+        Series::new(&line.name, slot, Look::Line, line.points.iter().map(|&(x, y)| Spot::at(x, y)))
     });
-    Plot {
-        heading: plot.heading.clone(),
-        x,
-        y: Axis::new(plot.figure.clone(), quantity, Scale::Linear),
-        series: series.collect(),
-        ..Plot::default()
-    }
+    Plot::new(&plot.heading, x, Axis::linear(&plot.figure, quantity), series)
 }
 
 fn summary(report: &Repro) -> String {
     let all = || report.experiments.iter().flat_map(|one| &one.verdicts);
-    let count = |holds| all().filter(|verdict| verdict.holds == holds).count();
-    format!(
-        "{} on {}: {} hold, {} fail, {} could not be judged",
-        counted(all().count(), "verdict"),
-        counted(report.tally(None).claims, "claim"),
-        count(Some(true)),
-        count(Some(false)),
-        count(None)
-    )
+    let of = |holds| all().filter(|verdict| verdict.holds == holds).count();
+    let [hold, fail, unknown] = [Some(true), Some(false), None].map(of);
+    let verdicts = counted(all().count(), "verdict");
+    let claims = counted(report.tally(None).claims, "claim");
+    format!("{verdicts} on {claims}: {hold} hold, {fail} fail, {unknown} could not be judged")
 }
 
 fn counted(count: usize, word: &str) -> String {

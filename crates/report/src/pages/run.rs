@@ -6,7 +6,7 @@ use iostack_model::{
 };
 
 use super::job_words::{asked, asked_short};
-use super::numbers::{all_numbers, captioned, heat_map, latency_row, per_io};
+use super::numbers::{all_numbers, captioned, heat_map, per_io};
 use super::{inside, layers, stages};
 use crate::document::{Block, Cell, Column, Document, Doubts, Drawn, Section, Table, To};
 use crate::html::figures::{self, RANK_BAND, bandwidth, iops};
@@ -14,7 +14,8 @@ use crate::html::numbers::Quantity;
 use crate::html::plot::Plot;
 use crate::html::raw;
 use crate::html::time::{bandwidth_over_time, gauges, over_time};
-use crate::text::format::{count, cut, megabytes, percent, plus_minus, rate, supported, time};
+use crate::lists::Joined;
+use crate::text::format::{count, cut, megabytes, or_dash, percent, plus_minus, rate, supported, time};
 use crate::text::sparks::sparks;
 
 /// Document of `iostack run`, and of whatever else gives outcomes.
@@ -37,11 +38,9 @@ pub fn run(file: &OutcomeFile) -> Document {
     for (index, outcome) in file.outcomes.iter().enumerate() {
         let job = job(index, outcome, &mut all.doubts);
         all.sections.push(job);
-        for (part, mut section) in (outcome.stages.as_ref().map(stages::section).into_iter())
-            .chain(outcome.layers.as_ref().map(layers::section))
-            .enumerate()
-        {
-            section.id = format!("job-{}-{}", index + 1, part + 1);
+        let traced = outcome.stages.iter().map(stages::section);
+        for (part, mut section) in (1..).zip(traced.chain(outcome.layers.iter().map(layers::section))) {
+            section.id = format!("job-{}-{part}", index + 1);
             all.sections.push(section);
         }
     }
@@ -77,29 +76,28 @@ fn answer(file: &OutcomeFile) -> String {
 fn overview(file: &OutcomeFile, doubts: &mut Doubts) -> Section {
     let mut section = Section::new("overview", "Overview", "All jobs");
     let simulated = file.outcomes.iter().any(|outcome| outcome.inside.is_some());
-    let last = if simulated { "busiest part" } else { "CPU per I/O" };
-    let mut table = Table::of(&["job", "asked", "IOPS", "bandwidth", "p50", "p99", "p99.9", last]);
-    for outcome in &file.outcomes {
-        let latency = outcome.latency();
-        let marks = doubts.note(&outcome.caveats, &outcome.job.name);
+    let last = |outcome: &Outcome| {
         let limit = outcome.inside.as_ref().and_then(|inside| inside.limit.as_ref());
         let limit = limit.map(|limit| format!("{}, {} %", limit.name, percent(limit.busy)));
         let cost = outcome.cpu_ns_per_io().filter(|_| outcome.inside.is_none()).map(time);
-        let [median, tail, far] = [0.5, 0.99, 0.999].map(|fraction| supported(&latency, fraction).into());
-        table.row([
-            Cell::from(&outcome.job.name).marked(marks),
-            asked_short(outcome).into(),
-            Cell::interval(Quantity::Count, iops(outcome)),
-            Quantity::Bandwidth.say(bandwidth(outcome).mean).into(),
-            median,
-            tail,
-            far,
-            limit.or(cost).unwrap_or_else(|| "-".to_owned()).into(),
-        ]);
-    }
-    section.page(Block::Table(table));
+        limit.or(cost).unwrap_or_else(|| "-".to_owned())
+    };
+    let name = |outcome: &Outcome| {
+        let name = &outcome.job.name;
+        Cell::from(name).marked(doubts.note(&outcome.caveats, name))
+    };
+    let table = Table::over(&file.outcomes)
+        .words("job", name)
+        .number("asked", asked_short)
+        .number("IOPS", |outcome| Cell::interval(Quantity::Count, iops(outcome)))
+        .number("bandwidth", |outcome| Quantity::Bandwidth.say(bandwidth(outcome).mean))
+        .number("p50", |outcome| supported(&outcome.latency(), 0.5))
+        .number("p99", |outcome| supported(&outcome.latency(), 0.99))
+        .number("p99.9", |outcome| supported(&outcome.latency(), 0.999))
+        .number(if simulated { "busiest part" } else { "CPU per I/O" }, last);
+    section.page(Block::Table(table.done()));
     if let Some(cells) = read_and_write(&file.outcomes) {
-        section.put(Block::Table(cells));
+        section.table(cells);
     }
     section
 }
@@ -107,21 +105,22 @@ fn overview(file: &OutcomeFile, doubts: &mut Doubts) -> Section {
 /// Table of jobs that come in pairs, `NAME read` and `NAME write`, as those of `jobs/crystaldiskmark.toml`: a row a
 /// pair.
 fn read_and_write(outcomes: &[Outcome]) -> Option<Table> {
-    let named = |name: &str| outcomes.iter().find(|outcome| outcome.job.name == name);
-    let reads =
-        outcomes.iter().filter_map(|outcome| Some((outcome.job.name.strip_suffix(" read")?, outcome)));
-    let pairs: Vec<_> =
-        reads.filter_map(|(name, read)| Some((name, [read, named(&format!("{name} write"))?]))).collect();
+    let named = |name: String| outcomes.iter().find(|outcome| outcome.job.name == name);
+    let pairs = outcomes.iter().filter_map(|read| {
+        let name = read.job.name.strip_suffix(" read")?;
+        Some((name, read, named(format!("{name} write"))?))
+    });
+    let pairs: Vec<(&str, &Outcome, &Outcome)> = pairs.collect();
     if pairs.is_empty() || pairs.len() * 2 != outcomes.len() {
         return None;
     }
-    let mut table = Table::of(&["test", "read MB/s", "write MB/s", "read IOPS", "write IOPS"]);
-    for (name, pair) in pairs {
-        let [read, write] = pair.map(|outcome| Cell::from(megabytes(outcome.bandwidth())));
-        let [reads, writes] = pair.map(|outcome| Cell::from(rate(iops(outcome).mean)));
-        table.row([Cell::from(&name.to_owned()), read, write, reads, writes]);
-    }
-    Some(table)
+    let table = Table::over(pairs)
+        .words("test", |(name, ..)| name)
+        .number("read MB/s", |(_, read, _)| megabytes(read.bandwidth()))
+        .number("write MB/s", |(.., write)| megabytes(write.bandwidth()))
+        .number("read IOPS", |(_, read, _)| rate(iops(read).mean))
+        .number("write IOPS", |(.., write)| rate(iops(write).mean));
+    Some(table.done())
 }
 
 /// The directions in which something moved.
@@ -142,7 +141,7 @@ fn job(index: usize, outcome: &Outcome, doubts: &mut Doubts) -> Section {
     section.page(Block::Tiles(tiles(outcome))).fact("asked", asked(outcome));
     throughput(outcome, &mut section);
     if outcome.ios() > 0 {
-        section.put(Block::Table(latencies(outcome)));
+        section.table(latencies(outcome));
     }
     if outcome.ios() > 0 && outcome.inside.is_none() {
         cost(outcome, &mut section);
@@ -171,22 +170,27 @@ fn tiles(outcome: &Outcome) -> Vec<(String, String, String)> {
     let latency = outcome.latency();
     let tail =
         [("p99", 0.99), ("p99.9", 0.999)].map(|(name, at)| format!("{name} {}", supported(&latency, at)));
-    let words: Vec<&str> = moving(outcome).map(Direction::name).collect();
     let asked = u64::from(outcome.job.depth()) * u64::from(outcome.job.threads);
-    let busiest = format!("busiest thread {:.0} %", outcome.cpu.busiest_thread * 100.0);
-    let moved = format!("{} moved", outcome.bytes());
     let tile = |what: &str, value: String, detail: String| (what.to_owned(), value, detail);
     let mut tiles = vec![
-        tile("throughput", format!("{} IOPS", rate(iops(outcome).mean)), words.join(" and ")),
-        tile("bandwidth", Quantity::Bandwidth.say(bandwidth(outcome).mean), moved),
+        tile(
+            "throughput",
+            rate(iops(outcome).mean) + " IOPS",
+            moving(outcome).map(Direction::name).joined(" and "),
+        ),
+        tile(
+            "bandwidth",
+            Quantity::Bandwidth.say(bandwidth(outcome).mean),
+            format!("{} moved", outcome.bytes()),
+        ),
         tile("median latency", supported(&latency, 0.5), tail.join(", ")),
         tile("in flight", rate(outcome.depth_achieved), format!("asked: {asked}")),
     ];
     if let Some(inside) = &outcome.inside {
         tiles.extend(inside::tiles(inside));
     } else {
-        let cost = outcome.cpu_ns_per_io().map_or_else(|| "-".to_owned(), time);
-        tiles.push(tile("CPU time per I/O", cost, busiest));
+        let busiest = format!("busiest thread {:.0} %", outcome.cpu.busiest_thread * 100.0);
+        tiles.push(tile("CPU time per I/O", or_dash(outcome.cpu_ns_per_io(), time), busiest));
     }
     tiles
 }
@@ -215,30 +219,32 @@ fn throughput(outcome: &Outcome, section: &mut Section) {
             let per_second = rate(flow.latency.count as f64 / seconds);
             format!("{} {per_second} ({} MB/s)", each.name(), megabytes(flow.bytes.0 as f64 / seconds))
         });
-        section.fact("", each.collect::<Vec<_>>().join(", "));
+        section.fact("", each.joined(", "));
     }
 }
 
 fn latencies(outcome: &Outcome) -> Table {
-    let mut table =
-        Table::of(&["latency", "min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max", "I/Os"]);
-    table.columns[4] = Column::number("p90").page();
-    table.columns[1].light = 2;
-    table.columns.push(Column::number("moved").page());
     let mut submit = outcome.read.submit.clone();
     submit.merge(&outcome.write.submit);
     submit.merge(&outcome.trim.submit);
     let of =
         |each: Direction| (each.name(), &outcome.flow(each).latency, outcome.flow(each).bytes.to_string());
     let others = [("flush", &outcome.sync, String::new()), ("submit", &submit, String::new())];
-    for (name, bins, moved) in Direction::ALL.into_iter().map(of).chain(others) {
-        if bins.count > 0 {
-            let mut row = latency_row(name, bins);
-            row.push(moved);
-            table.row(row);
-        }
-    }
-    table
+    let mut rows: Vec<(&str, &Bins, String)> = Direction::ALL.into_iter().map(of).chain(others).collect();
+    rows.retain(|(_, bins, _)| bins.count > 0);
+    Table::over(&rows)
+        .words("latency", |(name, ..)| *name)
+        .column(Column::number("min").light(2), |(_, bins, _)| time(bins.min_ns as f64))
+        .number("mean", |(_, bins, _)| time(bins.mean_ns()))
+        .number("p50", |(_, bins, _)| supported(bins, 0.5))
+        .column(Column::number("p90").page(), |(_, bins, _)| supported(bins, 0.9))
+        .number("p99", |(_, bins, _)| supported(bins, 0.99))
+        .number("p99.9", |(_, bins, _)| supported(bins, 0.999))
+        .number("p99.99", |(_, bins, _)| supported(bins, 0.9999))
+        .number("max", |(_, bins, _)| time(bins.max_ns as f64))
+        .number("I/Os", |(_, bins, _)| count(bins.count))
+        .column(Column::number("moved").page(), |(.., moved)| moved)
+        .done()
 }
 
 /// CPU time that makes a split into user and system mean something, ticks being 1 to 10 ms long.
@@ -260,24 +266,17 @@ fn cost(outcome: &Outcome, section: &mut Section) {
     };
     let per_core = if ns > 0.0 { format!("; {} IOPS per core", rate(1e9 / ns)) } else { String::new() };
     let switches = cpu.switches_voluntary + cpu.switches_involuntary;
-    section.fact(
-        "cost",
-        format!(
-            "each I/O costs {ns:.0} ns CPU ({:.0} clocks{split}), {} system calls, {} context switches{per_core}; \
-             busiest thread {:.0} % busy",
-            cpu.clocks_per_io,
-            per_io(cpu.syscalls as f64, outcome),
-            per_io(switches as f64, outcome),
-            cpu.busiest_thread * 100.0
-        ),
-    );
-    let (user, system, workers) = (cpu.user, cpu.system, cpu.workers);
-    section.page(Block::Fact(
-        "CPU time".to_owned(),
-        format!("{user} user, {system} system, {workers} in kernel workers"),
+    let [calls, switches] = [cpu.syscalls, switches].map(|each| per_io(each as f64, outcome));
+    let (clocks, busiest) = (cpu.clocks_per_io, cpu.busiest_thread * 100.0);
+    section.fact("cost", format!(
+        "each I/O costs {ns:.0} ns CPU ({clocks:.0} clocks{split}), {calls} system calls, {switches} context \
+         switches{per_core}; busiest thread {busiest:.0} % busy"
     ));
+    let spent = format!("{} user, {} system, {} in kernel workers", cpu.user, cpu.system, cpu.workers);
     let busy = format!("{:.0} % busy, {:.1} % stolen", cpu.machine_busy * 100.0, cpu.steal * 100.0);
-    section.page(Block::Fact("machine".to_owned(), busy));
+    for (label, words) in [("CPU time", spent), ("machine", busy)] {
+        section.page(Block::Fact(label.to_owned(), words));
+    }
 }
 
 /// Figures of the device's own counters beside ours.
@@ -290,8 +289,8 @@ fn device(outcome: &Outcome) -> String {
         (ours > 0 || theirs > 0)
             .then(|| format!("{} {}s{merged} (ours: {})", count(theirs), each.name(), count(ours)))
     });
-    let told: Vec<String> = told.collect();
-    let told = if told.is_empty() { "no I/O".to_owned() } else { told.join(", ") };
+    let told = told.joined(", ");
+    let told = if told.is_empty() { "no I/O" } else { &told };
     let flushes =
         if device.flushes > 0 { format!(", {} flushes", count(device.flushes)) } else { String::new() };
     let bytes = Bytes(device.bytes.iter().sum());
@@ -330,10 +329,10 @@ fn steadiness(job: &Job, steady: Steady, goal: &Steadiness) -> String {
         return format!("NOT STEADY: it ended before {count} rounds of {round} were done");
     };
     let first = steady.since.0 / round.0.max(1) + 1;
-    let seen: Vec<String> = (goal.limit.named().iter().zip([Some(percent), steady.slope_percent]))
-        .filter_map(|((name, limit), percent)| Some(format!("{name} {:.2} % of {limit}", percent?)))
-        .collect();
-    let seen = format!("rounds of {round}, {first} to {}: {}", first + count - 1, seen.join(", "));
+    let seen = goal.limit.named().into_iter().zip([Some(percent), steady.slope_percent]);
+    let seen =
+        seen.filter_map(|((name, limit), percent)| Some(format!("{name} {:.2} % of {limit}", percent?)));
+    let seen = format!("rounds of {round}, {first} to {}: {}", first + count - 1, seen.joined(", "));
     if steady.attained { format!("since round {first} ({seen})") } else { format!("NOT STEADY: {seen}") }
 }
 
@@ -344,14 +343,11 @@ fn drawings(outcome: &Outcome, doubts: &mut Doubts) -> Vec<Drawn> {
         named.push(("fsync", &outcome.sync));
     }
     let until = format!("{RANK_BAND}; curves end where ten I/Os remain");
+    let percentiles = figures::percentiles(&named, "Latency by percentile");
+    let histogram = figures::histogram(&named, "How often each latency came");
     let mut drawn = vec![
-        captioned(figures::percentiles(&named, "Latency by percentile"), &[outcome], &until, doubts),
-        captioned(
-            figures::histogram(&named, "How often each latency came"),
-            &[outcome],
-            "exact counts",
-            doubts,
-        ),
+        captioned(percentiles, &[outcome], &until, doubts),
+        captioned(histogram, &[outcome], "exact counts", doubts),
     ];
     let Some((rates, mut latency, each)) = over_time(outcome, "IOPS over time") else { return drawn };
     "p50 and p99 over time".clone_into(&mut latency.heading);

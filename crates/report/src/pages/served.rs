@@ -3,7 +3,8 @@
 use iostack_model::answers::Served;
 use iostack_model::{Bins, FlashUse};
 
-use crate::document::{Block, Column, Document, Section, Table};
+use crate::document::{Document, Section, Table};
+use crate::lists::Joined;
 use crate::text::format::{count, megabytes, percent, rate, significant, supported, time};
 
 /// Rows of resources on a screen.
@@ -11,35 +12,27 @@ const RESOURCES: usize = 6;
 
 /// Document of `iostack serve` at its end.
 pub fn served(served: &Served) -> Document {
-    let mut all = Document::new(format!(
-        "{} {}",
-        if in_lab(served) { "iostack lab exec" } else { "iostack serve" },
-        served.drive
-    ));
+    let command = if in_lab(served) { "iostack lab exec" } else { "iostack serve" };
+    let mut all = Document::new(format!("{command} {}", served.drive));
     all.beside = vec!["SIMULATED".to_owned(), format!("{:.0} s", served.elapsed.as_secs_f64())];
     all.origin = vec![format!("seed {}", served.seed), format!("iostack {}", served.iostack)];
     all.unjudged = true;
     all.measured_on(served.started_unix_ms, &served.machine, &[]);
     (all.answers, all.answer) = ("SERVED", answer(served));
     let mut kinds = Section::new("served", "Served", "What programs asked, and what the model answered");
-    kinds.put(Block::Table(table(served)));
+    kinds.table(table(served));
     kinds.fact("delivered", delivered(served));
     kinds.fact("route", format!("{} at {}", served.route, served.place));
     if served.failed + served.lost > 0 {
-        kinds.fact(
-            "failed",
-            format!("{} with an error, {} never answered", count(served.failed), count(served.lost)),
-        );
+        let [failed, lost] = [served.failed, served.lost].map(count);
+        kinds.fact("failed", format!("{failed} with an error, {lost} never answered"));
     }
     for cut in &served.cuts {
-        let seconds = cut.at.as_secs_f64();
-        let words = format!(
-            "after {seconds:.1} s: of {} atoms that were not flushed, {} are there and {} are what they were",
-            count(cut.kept + cut.lost),
-            count(cut.kept),
-            count(cut.lost)
-        );
-        kinds.fact("power cut", words);
+        let (after, [all, kept, lost]) =
+            (cut.at.as_secs_f64(), [cut.kept + cut.lost, cut.kept, cut.lost].map(count));
+        kinds.fact("power cut", format!(
+            "after {after:.1} s: of {all} atoms that were not flushed, {kept} are there and {lost} are what they were"
+        ));
     }
     all.sections.insert(0, kinds);
     all.sections.insert(1, inside(served));
@@ -68,44 +61,31 @@ fn answer(served: &Served) -> String {
 }
 
 fn table(served: &Served) -> Table {
-    let heads = ["IOPS", "MB/s", "asked p50", "p99", "p99.9"].map(Column::number);
-    let mut columns = vec![Column::words("kind"), Column::number("I/Os")];
-    columns.extend(heads);
-    let mut table = Table::new(columns);
     let seconds = served.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
-    for kind in served.served.iter().filter(|kind| kind.ios > 0) {
-        let [half, most, far] = [0.5, 0.99, 0.999].map(|share| supported(&kind.asked, share));
-        table.row([
-            kind.name.clone(),
-            count(kind.ios),
-            rate(kind.ios as f64 / seconds),
-            megabytes(kind.bytes.0 as f64 / seconds),
-            half,
-            most,
-            far,
-        ]);
-    }
-    "asked: the latency that the model and its layers ask for; rates over the whole time"
-        .clone_into(&mut table.page_caption);
-    table
+    let table = Table::over(served.served.iter().filter(|kind| kind.ios > 0))
+        .words("kind", |kind| &kind.name)
+        .number("I/Os", |kind| count(kind.ios))
+        .number("IOPS", |kind| rate(kind.ios as f64 / seconds))
+        .number("MB/s", |kind| megabytes(kind.bytes.0 as f64 / seconds))
+        .number("asked p50", |kind| supported(&kind.asked, 0.5))
+        .number("p99", |kind| supported(&kind.asked, 0.99))
+        .number("p99.9", |kind| supported(&kind.asked, 0.999));
+    let page_caption = "asked: the latency that the model and its layers ask for; rates over the whole time";
+    Table { page_caption: page_caption.to_owned(), ..table.done() }
 }
 
 /// Words on how true the times were.
 fn delivered(served: &Served) -> String {
-    if in_lab(served) {
-        return match served.late.count {
-            0 => "nothing was asked of it".to_owned(),
-            _ => format!("{} late: the way of an interrupt", late(&served.late)),
-        };
-    }
     let lead = match served.lead.0 {
+        _ if in_lab(served) => "the way of an interrupt".to_owned(),
         0 => "the route's own time was not measured, and adds to each".to_owned(),
         ns => format!("answers leave {} earlier, which the route takes by itself", time(ns as f64)),
     };
-    if served.late.count == 0 {
-        return lead;
+    match served.late.count {
+        0 if in_lab(served) => "nothing was asked of it".to_owned(),
+        0 => lead,
+        _ => format!("{} late{} {lead}", late(&served.late), if in_lab(served) { ":" } else { ";" }),
     }
-    format!("{} late; {lead}", late(&served.late))
 }
 
 fn late(bins: &Bins) -> String {
@@ -119,22 +99,14 @@ fn inside(served: &Served) -> Section {
         section.fact("flash", flash_words(flash));
     }
     if !served.resources.is_empty() {
-        let heads = ["busy %", "busiest %", "visits", "wait"].map(Column::number);
-        let mut columns = vec![Column::words("resource"), Column::number("count")];
-        columns.extend(heads);
-        let mut table = Table::new(columns);
-        table.shown = RESOURCES;
-        for each in &served.resources {
-            table.row([
-                each.name.clone(),
-                count(each.count.into()),
-                percent(each.busy),
-                percent(each.busiest),
-                count(each.visits),
-                time(each.wait_ns),
-            ]);
-        }
-        section.put(Block::Table(table));
+        let table = Table::over(&served.resources)
+            .words("resource", |each| &each.name)
+            .number("count", |each| count(each.count.into()))
+            .number("busy %", |each| percent(each.busy))
+            .number("busiest %", |each| percent(each.busiest))
+            .number("visits", |each| count(each.visits))
+            .number("wait", |each| time(each.wait_ns));
+        section.table(Table { shown: RESOURCES, ..table.done() });
     }
     section.list(served.notes.clone());
     section
@@ -167,14 +139,12 @@ pub fn live_served(before: &Served, now: &Served) -> String {
     let flash = now.flash.iter().filter(|flash| flash.blocks > 0);
     lines.extend(flash.map(|flash| format!(" flash  {}", flash_words(flash))));
     let pairs = now.resources.iter().zip(&before.resources);
-    let busy: Vec<String> = pairs
-        .map(|(late, early)| {
-            let share = (until * late.busy - from * early.busy) / seconds;
-            format!("{} {} %", late.name, percent(share.clamp(0.0, 1.0)))
-        })
-        .collect();
-    if !busy.is_empty() {
-        lines.push(format!("  busy  {}", busy.join(", ")));
-    }
+    let busy = pairs.map(|(late, early)| {
+        let share = (until * late.busy - from * early.busy) / seconds;
+        format!("{} {} %", late.name, percent(share.clamp(0.0, 1.0)))
+    });
+    lines.extend(
+        Some(busy.joined(", ")).filter(|busy| !busy.is_empty()).map(|busy| format!("  busy  {busy}")),
+    );
     lines.join("\n") + "\n"
 }

@@ -3,6 +3,7 @@
 use iostack_model::{Caveat, Outcome};
 
 use crate::document::Document;
+use crate::text::format::or_dash;
 
 impl Document {
     /// Notes what concerns every figure of simulated outcomes: whose numbers these are, and what is left out.
@@ -26,5 +27,5 @@ pub(super) fn own(outcome: &Outcome) -> impl Iterator<Item = &Caveat> {
 /// `die 99 %`.
 pub(super) fn limit(outcome: &Outcome) -> String {
     let limit = outcome.inside.as_ref().and_then(|inside| inside.limit.as_ref());
-    limit.map_or_else(|| "-".to_owned(), |limit| format!("{} {:.0} %", limit.name, limit.busy * 100.0))
+    or_dash(limit, |limit| format!("{} {:.0} %", limit.name, limit.busy * 100.0))
 }

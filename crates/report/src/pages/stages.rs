@@ -10,7 +10,7 @@ use crate::document::{Bar, Block, Cell, Column, Drawn, Row, Section, Table};
 use crate::html::colours::{slot, slot_of_part};
 use crate::html::figures::{RANK_BAND, histogram, percentiles};
 use crate::html::line;
-use crate::text::format::{both_ends, brief, cut, percent, supported, time};
+use crate::text::format::{both_ends, brief, cut, or_dash, percent, supported, time};
 
 /// Section on everything about a trace.
 pub(crate) fn section(stages: &Stages) -> Section {
@@ -26,19 +26,19 @@ pub(crate) fn section(stages: &Stages) -> Section {
         section.page(Block::Tiles(tiles(way)));
     }
     if !stages.ways.is_empty() {
-        section.put(Block::Table(ways(stages)));
+        section.table(ways(stages));
     }
     for way in stages.ways.iter().filter(|way| has_stages(way)) {
         let heading = format!("{}: the mean I/O from start to end", way.way.name());
         let line = line::figure(&heading, in_order(way), way.whole.mean_ns());
         section.page(Block::Figure("", line, counted_of(stages, way)));
-        section.put(Block::Table(of_way(stages, way)));
+        section.table(of_way(stages, way));
     }
     if let Some(way) = way.filter(|way| way.whole.count > 0) {
         section.page(Block::Plots(spreads(stages, way)));
     }
     if !stages.devices.is_empty() {
-        section.put(Block::Table(devices(stages)));
+        section.table(devices(stages));
     }
     trust(stages, &mut section);
     section
@@ -54,7 +54,7 @@ pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
 }
 
 pub(crate) fn mean(bins: &Bins) -> String {
-    if bins.count == 0 { "-".to_owned() } else { time(bins.mean_ns()) }
+    or_dash(Some(bins).filter(|bins| bins.count > 0), |bins| time(bins.mean_ns()))
 }
 
 /// True with more than one stage: one alone is the whole, which the table of ways has.
@@ -82,26 +82,32 @@ const fn part_meaning(part: Part) -> &'static str {
 fn tiles(way: &WayStages) -> Vec<(String, String, String)> {
     let whole = format!("mean of {} I/Os", brief(way.whole.count as f64));
     let whole = ("one I/O takes".to_owned(), mean(&way.whole), whole);
-    let parts = Part::ALL.into_iter().filter(|&part| part != Part::Journal || way.part_mean_ns(part) > 0.0);
-    let parts = parts.map(|part| {
+    let parts = parts_of(way).map(|part| {
         let detail = format!("{}: {}", time(way.part_mean_ns(part)), part_meaning(part));
         (part.name().to_owned(), format!("{} %", percent(way.part_share(part))), detail)
     });
     std::iter::once(whole).chain(parts).collect()
 }
 
+/// The parts that every way has, and the journal where it took time.
+pub(crate) fn parts_of(way: &WayStages) -> impl Iterator<Item = Part> {
+    Part::ALL.into_iter().filter(|&part| part != Part::Journal || way.part_mean_ns(part) > 0.0)
+}
+
 /// Each way with its share of the I/Os and of the time.
 fn ways(stages: &Stages) -> Table {
     let count: f64 = stages.ways.iter().map(|way| way.whole.count as f64).sum();
     let sum: f64 = stages.ways.iter().map(|way| way.whole.sum_ns as f64).sum();
-    let mut table = Table::of(&["way", "I/Os", "% I/Os", "% time", "mean", "p50", "p99", "p99.9"]);
-    for way in &stages.ways {
-        let whole = &way.whole;
-        let shares = [ratio(whole.count as f64, count), ratio(whole.sum_ns as f64, sum)].map(percent);
-        let first = [way.way.name().to_owned(), brief(whole.count as f64)];
-        table.row(first.into_iter().chain(shares).chain(times(whole)));
-    }
-    table
+    Table::over(&stages.ways)
+        .words("way", |way| way.way.name())
+        .number("I/Os", |way| brief(way.whole.count as f64))
+        .number("% I/Os", |way| percent(ratio(way.whole.count as f64, count)))
+        .number("% time", |way| percent(ratio(way.whole.sum_ns as f64, sum)))
+        .number("mean", |way| mean(&way.whole))
+        .number("p50", |way| supported(&way.whole, 0.5))
+        .number("p99", |way| supported(&way.whole, 0.99))
+        .number("p99.9", |way| supported(&way.whole, 0.999))
+        .done()
 }
 
 /// Mean, p50, p99, p99.9.
@@ -111,26 +117,26 @@ fn times(bins: &Bins) -> [String; 4] {
 
 /// The stages that took time, in their parts, with the parts' sums.
 fn of_way(stages: &Stages, way: &WayStages) -> Table {
-    let head = Column::words(way.way.name());
     let numbers = ["mean", "%", "p50", "p99", "p99.9"].map(Column::number);
-    let columns = [head, Column::words("what happens in it")].into_iter().chain(numbers);
+    let columns = [way.way.name(), "what happens in it"].map(Column::words).into_iter().chain(numbers);
     let mut table = Table::new(columns.collect());
     for part in Part::ALL.into_iter().filter(|&part| way.part_mean_ns(part) > 0.0) {
-        let own: Vec<&(Stage, Bins)> = way.stages.iter().filter(|(stage, _)| stage.part() == part).collect();
         let sums = [time(way.part_mean_ns(part)), percent(way.part_share(part))];
         let name = Cell::from(part.name()).coloured(slot_of_part(part));
-        let cells = [name, part_meaning(part).into()].into_iter().chain(sums.map(Cell::from));
-        table.rows.push(Row::sum(cells));
-        for (stage, bins) in own {
+        table.rows.push(Row::sum([name, part_meaning(part).into()].into_iter().chain(sums.map(Cell::from))));
+        for (stage, bins) in way.stages.iter().filter(|(stage, _)| stage.part() == part) {
             let name = Cell { indent: 1, ..Cell::from(stage.name()) };
             table.rows.push(stage_row(name, stage.meaning(), bins, &way.whole));
         }
     }
-    table
-        .sums
-        .push(Row { sum: true, ..stage_row("sum".into(), "what the caller waited", &way.whole, &way.whole) });
+    table.sums.push(whole_row(&way.whole));
     table.page_caption = counted_of(stages, way);
     table
+}
+
+/// Row of all stages together.
+pub(crate) fn whole_row(whole: &Bins) -> Row {
+    Row { sum: true, ..stage_row("sum".into(), "what the caller waited", whole, whole) }
 }
 
 fn counted_of(stages: &Stages, way: &WayStages) -> String {
@@ -173,36 +179,39 @@ const DEVICE_STAGES: [Stage; 5] =
 fn devices(stages: &Stages) -> Table {
     let devices = &stages.devices;
     let longest = devices.iter().map(|device| device.whole.mean_ns()).fold(0.0, f64::max);
-    let numbers = ["bios", "mean", "p99"].map(Column::number).into_iter();
-    let numbers = numbers.chain(DEVICE_STAGES.map(|stage| Column::number(stage.name())));
-    let bars = Column::bars("the mean bio, on one scale").page();
-    let mut table =
-        Table::new(std::iter::once(Column::words("device")).chain(numbers).chain([bars]).collect());
-    for device in devices {
-        let of = |stage| device.stages.iter().find(|(each, _)| *each == stage).map(|(_, bins)| bins);
-        let name = Cell { indent: depth(device, devices), ..Cell::from(&device.name) };
-        let whole = [brief(device.whole.count as f64), mean(&device.whole), supported(&device.whole, 0.99)];
-        let own = DEVICE_STAGES.map(|stage| of(stage).map_or_else(|| "-".to_owned(), mean));
-        let parts =
-            device.stages.iter().map(|(stage, bins)| (slot(*stage), bins.mean_ns(), stage.name().to_owned()));
-        let bar = Cell::of_bar(Bar { parts: parts.collect(), most: longest });
-        let row =
-            table.row(std::iter::once(name).chain(whole.into_iter().chain(own).map(Cell::from)).chain([bar]));
-        if device.merged > 0 || device.split > 0 {
-            let (joined, parted) = (brief(device.merged as f64), brief(device.split as f64));
-            row.below.push(format!("{joined} bios merged, {parted} split"));
-        }
+    let mut table = Table::over(devices)
+        .words("device", |device| Cell { indent: depth(device, devices), ..Cell::from(&device.name) })
+        .number("bios", |device| brief(device.whole.count as f64))
+        .number("mean", |device| mean(&device.whole))
+        .number("p99", |device| supported(&device.whole, 0.99));
+    for stage in DEVICE_STAGES {
+        table = table.number(stage.name(), |device| {
+            let own = device.stages.iter().find(|(each, _)| *each == stage);
+            or_dash(own, |(_, bins)| mean(bins))
+        });
     }
+    let bars = Column::bars("the mean bio, on one scale").page();
+    let table = table.column(bars, |device| bar(&device.stages, longest)).below(|device| {
+        let (joined, parted) = (brief(device.merged as f64), brief(device.split as f64));
+        let some = device.merged > 0 || device.split > 0;
+        some.then(|| format!("{joined} bios merged, {parted} split")).into_iter().collect()
+    });
     let (subject, time) = (&stages.subject, time(stages.elapsed.0 as f64));
-    table.page_caption = format!(
+    let page_caption = format!(
         "bios of all programs, also those that are not part of {subject}; means of I/Os traced in {time}"
     );
-    table.caption = if devices.iter().any(|device| device.above.is_some()) {
+    let caption = if devices.iter().any(|device| device.above.is_some()) {
         "(all bios, whoever sent them; an indented device answers the one above)".to_owned()
     } else {
         String::new()
     };
-    table
+    Table { caption, page_caption, ..table.done() }
+}
+
+/// A bar of stages, each as long as its mean.
+pub(crate) fn bar<'a>(stages: impl IntoIterator<Item = &'a (Stage, Bins)>, most: f64) -> Bar {
+    let part = |(stage, bins): &(Stage, Bins)| (slot(*stage), bins.mean_ns(), stage.name().to_owned());
+    Bar { parts: stages.into_iter().map(part).collect(), most }
 }
 
 /// Number of devices above, by name; a broken chain ends.
@@ -262,13 +271,9 @@ fn matched(stages: &Stages) -> String {
         0 => "no event lost".to_owned(),
         lost => format!("{} EVENTS LOST: the figures are incomplete", brief(lost as f64)),
     };
-    format!(
-        "{} of {} {} seen from end to end{}; {lost}",
-        brief(stages.matched as f64),
-        brief(stages.ios as f64),
-        counted(stages),
-        matched_share(stages).map_or(String::new(), |share| format!(" ({share:.2} %)"))
-    )
+    let (matched, ios, bios) = (brief(stages.matched as f64), brief(stages.ios as f64), counted(stages));
+    let share = matched_share(stages).map_or_else(String::new, |share| format!(" ({share:.2} %)"));
+    format!("{matched} of {ios} {bios} seen from end to end{share}; {lost}")
 }
 
 /// Percent of the I/Os that were seen from end to end; unknown where events were lost.

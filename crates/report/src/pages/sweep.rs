@@ -8,11 +8,10 @@ use iostack_model::{Interval, Outcome};
 use super::simulated::{limit, own};
 use crate::document::{Bar, Block, Cell, Column, Document, Drawn, Section, Table};
 use crate::html::figures::{iops, latency_axis, quantile};
-use crate::html::numbers::Quantity;
-use crate::html::plot::{Axis, Look, Plot, SLOTS, Series, Spot};
-use crate::html::scale::Scale;
+use crate::html::plot::{Axis, Look, Plot, Quantity, SLOTS, Scale, Series, Spot};
+use crate::lists::{Joined, grouped};
 use crate::table::{Measure, measure};
-use crate::text::format::{cut, megabytes, plus_minus, rate, significant};
+use crate::text::format::{cut, megabytes, or_dash, plus_minus, rate, significant};
 
 /// More curves than this cannot be told apart.
 const CURVES: usize = 3 * SLOTS;
@@ -27,9 +26,8 @@ pub fn sweep(report: &Sweep) -> Document {
     all.beside = vec!["SIMULATED".to_owned(), format!("{count} {plural}")];
     all.origin = vec![format!("sim:{}", report.device), format!("iostack {}", report.iostack)];
     all.interrupted = report.interrupted.then_some("the points");
-    let axes: Vec<String> =
-        report.axes.iter().map(|axis| format!("{} ({})", axis.key, axis.values.len())).collect();
-    all.answer = if axes.is_empty() { "nothing varied".to_owned() } else { axes.join(" × ") };
+    let axes = report.axes.iter().map(|axis| format!("{} ({})", axis.key, axis.values.len()));
+    all.answer = if report.axes.is_empty() { "nothing varied".to_owned() } else { axes.joined(" × ") };
     all.simulated(outcomes(report), "every point");
     let points = points(report, &mut all);
     all.sections.extend([figures(report), points, failures(report)]);
@@ -76,19 +74,16 @@ struct Curve<'a> {
 }
 
 fn curves<'a>(sweep: &'a Sweep, axis: usize, numbers: &[f64]) -> Vec<Curve<'a>> {
-    let mut curves: Vec<Curve<'a>> = Vec::new();
-    for point in &sweep.points {
-        let place = sweep.axes[axis].values.iter().position(|value| *value == point.settings[axis].1);
-        let Some(place) = place else { continue };
-        for outcome in &point.outcomes {
-            let name = name(sweep, axis, point, outcome);
-            let spot = (numbers[place], point, outcome);
-            match curves.iter_mut().find(|curve| curve.name == name) {
-                Some(curve) => curve.points.push(spot),
-                None => curves.push(Curve { name, points: vec![spot] }),
-            }
-        }
-    }
+    let place = |point: &SweepPoint| {
+        let mut values = sweep.axes[axis].values.iter();
+        values.position(|value| *value == point.settings[axis].1).map(|place| numbers[place])
+    };
+    let points = sweep.points.iter().filter_map(|point| Some((place(point)?, point)));
+    let spots = points.flat_map(|(x, point)| {
+        point.outcomes.iter().map(move |outcome| (name(sweep, axis, point, outcome), (x, point, outcome)))
+    });
+    let mut curves: Vec<Curve<'a>> =
+        grouped(spots).into_iter().map(|(name, points)| Curve { name, points }).collect();
     for curve in &mut curves {
         curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
@@ -106,8 +101,8 @@ fn name(sweep: &Sweep, axis: usize, point: &SweepPoint, outcome: &Outcome) -> St
         }
     });
     let job = has_jobs(sweep).then(|| outcome.job.name.clone());
-    let words: Vec<String> = others.chain(job).collect();
-    if words.is_empty() { sweep.device.clone() } else { words.join(", ") }
+    let words = others.chain(job).joined(", ");
+    if words.is_empty() { sweep.device.clone() } else { words }
 }
 
 fn figures(report: &Sweep) -> Section {
@@ -123,7 +118,7 @@ fn figures(report: &Sweep) -> Section {
         curves.truncate(CURVES);
     }
     let key = &report.axes[axis].key;
-    let rate = Axis::new("I/Os per second", Quantity::Count, Scale::Linear);
+    let rate = Axis::linear("I/Os per second", Quantity::Count);
     let tail = |outcome: &Outcome| quantile(&outcome.latency(), 0.99);
     let median = |outcome: &Outcome| quantile(&outcome.latency(), 0.5);
     let mut plots = vec![
@@ -132,7 +127,7 @@ fn figures(report: &Sweep) -> Section {
         plot(&format!("99th percentile over {key}"), &x, latency_axis(), &curves, tail),
     ];
     if curves.iter().flat_map(|curve| &curve.points).any(|(.., outcome)| amplification(outcome) > 0.0) {
-        let y = Axis::new("pages written per page the host wrote", Quantity::Percent, Scale::Linear);
+        let y = Axis::linear("pages written per page the host wrote", Quantity::Percent);
         // Not a number where nothing was written.
         let wa = |outcome: &Outcome| {
             Interval::exact(Some(amplification(outcome)).filter(|&wa| wa > 0.0).unwrap_or(f64::NAN))
@@ -151,17 +146,16 @@ fn plot(
     curves: &[Curve<'_>],
     value: impl Fn(&Outcome) -> Interval,
 ) -> Plot {
-    let spot = |x: f64, point: &SweepPoint, outcome: &Outcome| {
-        let Interval { mean, low, high, .. } = value(outcome);
-        Spot { low, high, count: outcome.ios(), label: point.name(), ..Spot::at(x, mean) }
+    let spot = |&(x, point, outcome): &(f64, &SweepPoint, &Outcome)| Spot {
+        count: outcome.ios(),
+        label: point.name(),
+        ..Spot::of_interval(x, value(outcome))
     };
-    let series = curves.iter().enumerate().map(|(slot, curve)| Series {
-        name: curve.name.clone(),
-        slot: slot % SLOTS,
-        look: if slot < SLOTS { Look::Line } else { Look::Dashed },
-        spots: curve.points.iter().map(|&(x, point, outcome)| spot(x, point, outcome)).collect(),
+    let series = curves.iter().enumerate().map(|(slot, curve)| {
+        let look = if slot < SLOTS { Look::Line } else { Look::Dashed };
+        Series::new(&curve.name, slot % SLOTS, look, curve.points.iter().map(spot))
     });
-    Plot { heading: heading.to_owned(), x: x.clone(), y, series: series.collect(), ..Plot::default() }
+    Plot::new(heading, x.clone(), y, series)
 }
 
 fn amplification(outcome: &Outcome) -> f64 {
@@ -176,63 +170,46 @@ fn points(report: &Sweep, all: &mut Document) -> Section {
     if outcomes(report).next().is_none() {
         return section;
     }
-    let mut columns = vec![Column::words("point").page()];
-    columns.extend(report.axes.iter().map(|axis| {
+    let rows = report.points.iter().flat_map(|point| point.outcomes.iter().map(move |one| (point, one)));
+    let mut table = Table::over(rows).column(Column::words("point").page(), |(point, _)| point.name());
+    for (at, axis) in report.axes.iter().enumerate() {
         let short = axis.key.chars().count() <= KEY;
         let head = if short { &axis.key } else { axis.key.rsplit('.').next().unwrap_or(&axis.key) };
-        Column::words(cut(&head.to_uppercase(), AXIS)).screen()
-    }));
+        let column = Column::words(cut(&head.to_uppercase(), AXIS)).screen();
+        table = table.column(column, |(point, _)| cut(&point.settings[at].1, AXIS));
+    }
     let only = |column: Column, wanted| if wanted { column } else { column.page() };
     let written = outcomes(report).any(|outcome| amplification(outcome) > 0.0);
-    columns.extend([
-        only(Column::words("job"), has_jobs(report)),
-        Column::number("IOPS"),
-        Column::number("±").page(),
-        Column::bars("").light(4),
-        Column::number("MB/s").light(5),
-        Column::number("p50").light(6),
-        Column::number("p99").light(1),
-        only(Column::number("WA"), written).light(2),
-        Column::words("limit").light(3),
-    ]);
-    let mut table = Table::new(columns);
     let most = outcomes(report).map(Outcome::rate).fold(0.0, f64::max);
+    let mut marked = |(point, outcome): (&SweepPoint, &Outcome)| {
+        let place = format!("{}, {}", point.name(), outcome.job.name);
+        Cell::from(rate(outcome.rate())).marked(all.doubts.note(own(outcome), &place))
+    };
+    let time = |outcome: &Outcome, fraction| {
+        let ns = outcome.latency().quantile_ns(fraction).map_or(f64::NAN, |ns| ns as f64);
+        Quantity::Nanos.say(ns)
+    };
+    let number = Column::number;
+    let table = table
+        .column(only(Column::words("job"), has_jobs(report)), |(_, outcome)| &outcome.job.name)
+        .number("IOPS", &mut marked)
+        .column(number("±").page(), |(_, outcome)| plus_minus(iops(outcome)))
+        .column(Column::bars("").light(4), |(_, outcome)| Bar::whole(outcome.rate(), most, 0))
+        .column(number("MB/s").light(5), |(_, outcome)| megabytes(outcome.bandwidth()))
+        .column(number("p50").light(6), |(_, outcome)| time(outcome, 0.5))
+        .column(number("p99").light(1), |(_, outcome)| time(outcome, 0.99))
+        .column(only(number("WA"), written).light(2), |(_, outcome)| {
+            or_dash(Some(amplification(outcome)).filter(|wa| *wa > 0.0), |wa| significant(wa, 3))
+        })
+        .column(Column::words("limit").light(3), |(_, outcome)| limit(outcome))
+        .below(|(_, outcome)| outcome.interrupted.then(|| "interrupted".to_owned()).into_iter().collect());
+    section.table(table.done());
     let mut commands = Section::default();
     for point in &report.points {
-        for outcome in &point.outcomes {
-            let row = table.row(cells(point, outcome, most, all));
-            if outcome.interrupted {
-                row.below.push("interrupted".to_owned());
-            }
-        }
         commands.fact(point.name(), &point.command);
     }
-    section.put(Block::Table(table));
     section.page(Block::Fold(format!("Each point alone ({})", report.points.len()), commands));
     section
-}
-
-fn cells(point: &SweepPoint, outcome: &Outcome, most: f64, all: &mut Document) -> Vec<Cell> {
-    let name = point.name();
-    let marks = all.doubts.note(own(outcome), &format!("{name}, {}", outcome.job.name));
-    let wa = amplification(outcome);
-    let latency = outcome.latency();
-    let time = |fraction| latency.quantile_ns(fraction).map_or(f64::NAN, |ns| ns as f64);
-    let time = |fraction| Cell::from(Quantity::Nanos.say(time(fraction)));
-    let mut cells = vec![Cell::from(name)];
-    cells.extend(point.settings.iter().map(|(_, value)| Cell::from(cut(value, AXIS))));
-    cells.extend([
-        Cell::from(&outcome.job.name),
-        Cell::from(rate(outcome.rate())).marked(marks),
-        Cell::from(plus_minus(iops(outcome))),
-        Cell::of_bar(Bar::whole(outcome.rate(), most, 0)),
-        Cell::from(megabytes(outcome.bandwidth())),
-        time(0.5),
-        time(0.99),
-        Cell::from(if wa > 0.0 { significant(wa, 3) } else { "-".to_owned() }),
-        Cell::from(limit(outcome)),
-    ]);
-    cells
 }
 
 fn failures(report: &Sweep) -> Section {

@@ -6,9 +6,10 @@ use iostack_model::{HostUse, Outcome};
 use super::inside::clocks_beside;
 use super::job_words::asked;
 use super::simulated::{limit, own};
-use crate::document::{Bar, Block, Cell, Column, Document, Row, Section, Table};
+use crate::document::{Bar, Block, Cell, Column, Document, Section, Table};
 use crate::html::numbers::Quantity;
-use crate::text::format::{count, percent, rate, significant};
+use crate::lists::Joined;
+use crate::text::format::{count, or_dash, percent, rate, significant};
 use crate::what_if::{Busy, busy, limiting, ratio, told};
 
 /// Document of `iostack sim what-if`, also of one that was cut short.
@@ -18,13 +19,9 @@ pub fn what_if(report: &WhatIf) -> Document {
     all.beside = vec!["SIMULATED".to_owned(), format!("{runs} runs"), format!("seed {seed}")];
     all.origin = vec![format!("sim:{}", report.device), format!("iostack {}", report.iostack)];
     all.interrupted = report.interrupted.then_some("the runs");
-    all.answer = report.named.as_ref().map_or_else(
-        || {
-            let steps: Vec<&str> = report.steps.iter().skip(1).map(|step| step.name.as_str()).collect();
-            format!("What if {}?", steps.join(", then "))
-        },
-        |named| named.title.clone(),
-    );
+    let steps = report.steps.iter().skip(1).map(|step| &step.name).joined(", then ");
+    let named = report.named.as_ref().map(|named| named.title.clone());
+    all.answer = named.unwrap_or_else(|| format!("What if {steps}?"));
     head(report, &mut all.head);
     all.simulated(outcomes(report), "every figure");
     all.sections.push(changed(report));
@@ -112,86 +109,69 @@ fn short(value: f64) -> String {
     significant(value, 3)
 }
 
-fn or_none(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
-    value.map_or_else(|| "-".to_owned(), show)
-}
-
 /// Two runs stand side by side; of a chain each has a row.
 fn figures(report: &WhatIf, all: &mut Document) -> Section {
     let mut section = Section::new("figures", "Figures", "What it gives");
     let runs: Vec<Option<&WhatIfFigures>> = report.steps.iter().map(|step| step.figures.as_ref()).collect();
     let known = |figure: &&WhatIfRow| runs.iter().flatten().any(|run| figure.3(run).is_some());
     let known: Vec<&WhatIfRow> = FIGURES.iter().filter(known).collect();
-    if known.is_empty() {
-        return section;
-    }
-    let mut rate = |number: usize, shown: String| {
-        let own = report.steps[number].outcome.iter().flat_map(own);
-        Cell::from(shown).marked(all.doubts.note(own, &name(report, number)))
-    };
-    if let [before, after] = runs[..] {
-        section.put(Block::Table(side_by_side(report, &known, [before, after], &mut rate)));
+    let Some(first) = known.first() else { return section };
+    // The rate of each run has its doubts.
+    let rates = (0..).zip(&report.steps).map(|(number, step)| {
+        let own = step.outcome.iter().flat_map(own);
+        let marks = all.doubts.note(own, &name(report, number));
+        Cell::from(or_dash(runs[number].and_then(first.3), first.4)).marked(marks)
+    });
+    let rates: Vec<Cell> = rates.collect();
+    section.table(if let [before, after] = runs[..] {
+        side_by_side(report, &known, [before, after], rates)
     } else {
-        section.put(Block::Table(one_by_one(report, &known, &runs, &mut rate)));
-    }
+        one_by_one(report, &known, &runs, &rates)
+    });
     section
 }
-
-/// Makes the cell of a run's rate, with the doubts of that run.
-type Rate<'a> = &'a mut dyn FnMut(usize, String) -> Cell;
 
 fn side_by_side(
     report: &WhatIf,
     figures: &[&WhatIfRow],
     runs: [Option<&WhatIfFigures>; 2],
-    rate: Rate<'_>,
+    rates: Vec<Cell>,
 ) -> Table {
     let mut table = Table::of(&["figure", "before", "after", "ratio"]);
-    for (number, (name, _, _, read, show)) in figures.iter().enumerate() {
+    for (name, _, _, read, show) in figures {
         let [old, new] = runs.map(|run| run.and_then(read));
-        let by = old.zip(new).and_then(|(old, new)| ratio(old, new));
-        let shown = [old, new].map(|value| or_none(value, show));
-        let [old, new] = if number == 0 {
-            let [old, new] = shown;
-            [rate(0, old), rate(1, new)]
-        } else {
-            shown.map(Cell::from)
-        };
-        table.row([Cell::from(*name), old, new, Cell::from(or_none(by, |ratio| format!("{ratio:.3}")))]);
+        let by = or_dash(old.zip(new).and_then(|(old, new)| ratio(old, new)), |ratio| format!("{ratio:.3}"));
+        table.row([(*name).to_owned(), or_dash(old, show), or_dash(new, show), by]);
     }
-    let limits = report.steps.iter().map(|step| step.outcome.as_ref().map_or_else(|| "-".to_owned(), limit));
-    table.row(std::iter::once("limit".to_owned()).chain(limits));
+    table.rows[0].cells.splice(1..3, rates);
+    table.row(std::iter::once("limit".to_owned()).chain(report.steps.iter().map(limit_of)));
     table
+}
+
+fn limit_of(step: &WhatIfStep) -> String {
+    or_dash(step.outcome.as_ref(), limit)
 }
 
 fn one_by_one(
     report: &WhatIf,
     figures: &[&WhatIfRow],
     runs: &[Option<&WhatIfFigures>],
-    rate: Rate<'_>,
+    rates: &[Cell],
 ) -> Table {
-    let head = |figure: &&WhatIfRow| Column::number(figure.1).light(figure.2);
-    let mut columns: Vec<Column> =
-        std::iter::once(Column::words("step")).chain(figures.iter().map(head)).collect();
-    columns.splice(2..2, [Column::bars("").light(1), Column::number("ratio")]);
-    columns.push(Column::words("limit"));
-    let mut table = Table::new(columns);
-    let iops = |run: Option<&WhatIfFigures>| run.map_or(0.0, |run| run.iops);
-    let first = iops(runs.first().copied().flatten());
-    let most = runs.iter().map(|run| iops(*run)).fold(0.0, f64::max);
-    for (number, (step, run)) in report.steps.iter().zip(runs).enumerate() {
-        let shown = figures.iter().map(|(_, _, _, read, show)| or_none(run.and_then(read), show));
-        let mut cells: Vec<Cell> = shown.map(Cell::from).collect();
-        cells[0] = rate(number, std::mem::take(&mut cells[0].text));
-        let by = run.and_then(|run| ratio(first, run.iops));
-        let bar = Cell::of_bar(Bar::whole(iops(*run), most, 0));
-        cells.splice(1..1, [bar, Cell::from(or_none(by, |ratio| format!("{ratio:.2}")))]);
-        cells.insert(0, Cell::from(format!("{} {}", name(report, number), changes(step)).trim()));
-        cells.push(Cell::from(step.outcome.as_ref().map_or_else(|| "-".to_owned(), limit)));
-        table.row(cells);
+    let iops = |at: usize| runs[at].map_or(0.0, |run| run.iops);
+    let most = (0..runs.len()).map(iops).fold(0.0, f64::max);
+    let column = |figure: &WhatIfRow| Column::number(figure.1).light(figure.2);
+    let by = |at: usize| runs[at].and_then(|run| ratio(iops(0), run.iops));
+    let mut table = Table::over((0..).zip(&report.steps))
+        .words("step", |(at, step)| format!("{} {}", name(report, at), changes(step)).trim().to_owned())
+        .column(column(figures[0]), |(at, _)| rates[at].clone())
+        .column(Column::bars("").light(1), |(at, _)| Bar::whole(iops(at), most, 0))
+        .number("ratio", |(at, _)| or_dash(by(at), |ratio| format!("{ratio:.2}")));
+    for figure in &figures[1..] {
+        table = table.column(column(figure), |(at, _)| or_dash(runs[at].and_then(figure.3), figure.4));
     }
-    table.caption = String::from("Clocks and interrupts are those of an I/O.");
-    table
+    let caption = String::from("Clocks and interrupts are those of an I/O.");
+    Table { caption, ..table.words("limit", |(_, step)| limit_of(step)).done() }
 }
 
 /// The last word of each key and its value: `adapter=nvme`.
@@ -200,7 +180,7 @@ fn changes(step: &WhatIfStep) -> String {
         let key = change.key.rsplit('.').next().unwrap_or(&change.key);
         format!("{key}={}", change.new)
     });
-    words.collect::<Vec<_>>().join(" ")
+    words.joined(" ")
 }
 
 /// Every resource in every run, what limits marked. Of a chain a screen has no room for bars, and for the first steps only.
@@ -211,42 +191,31 @@ fn resources(report: &WhatIf) -> Section {
         section.page(Block::Note("Nothing ran.".to_owned()));
         return section;
     }
-    let mut columns = vec![Column::words("busy, %")];
-    for number in 0..report.steps.len() {
-        let bars = Column::bars("");
-        columns.push(if is_chain(report) { bars.page() } else { bars });
-        columns.push(Column::number(name(report, number)).light(number.min(255) as u8));
-    }
-    let mut table = Table::new(columns);
-    table.rows.extend(rows.iter().map(|row| resource(report, row)));
-    let limits = if outcomes(report).any(|outcome| limiting(outcome).is_some()) {
-        " * used up: it limits."
-    } else {
-        ""
-    };
-    table.caption = format!("Busy share of the measured time, mean over those alike.{limits}");
-    section.put(Block::Table(table));
-    section
-}
-
-fn resource(report: &WhatIf, row: &Busy<'_>) -> Row {
-    let mut counts: Vec<String> = row.uses.iter().flatten().map(|used| used.count.to_string()).collect();
-    counts.dedup();
-    let many = if counts == ["1"] { String::new() } else { format!(" x{}", counts.join(" -> ")) };
-    let mut cells = vec![Cell::from(format!("{}{many}", row.name))];
-    for (used, step) in row.uses.iter().zip(&report.steps) {
-        let limits = step.outcome.as_ref().and_then(limiting) == Some(row.name);
-        let share = used.filter(|used| used.busy > 0.0).map_or(0.0, |used| used.busy.min(1.0));
-        let slot = match (limits, share >= 0.7) {
-            (true, _) => 1,
-            (false, true) => 4,
-            (false, false) => 0,
+    let mut table = Table::over(&rows).words("busy, %", |row| {
+        let counts = row.uses.iter().flatten().map(|used| used.count.to_string());
+        let mut counts: Vec<String> = counts.collect();
+        counts.dedup();
+        let many = if counts == ["1"] { String::new() } else { format!(" x{}", counts.join(" -> ")) };
+        format!("{}{many}", row.name)
+    });
+    for (number, step) in report.steps.iter().enumerate() {
+        let limits = |row: &Busy<'_>| step.outcome.as_ref().and_then(limiting) == Some(row.name);
+        let bars = if is_chain(report) { Column::bars("").page() } else { Column::bars("") };
+        let head = Column::number(name(report, number)).light(number.min(255) as u8);
+        let bar = |row: &Busy<'_>| {
+            let share = row.uses[number].map_or(0.0, |used| used.busy.clamp(0.0, 1.0));
+            Bar::whole(share, 1.0, if limits(row) { 1 } else { usize::from(share >= 0.7) * 4 })
         };
-        let shown = used.map_or_else(|| "-".to_owned(), |used| percent(used.busy));
-        cells.push(Cell::of_bar(Bar::whole(share, 1.0, slot)));
-        cells.push(Cell::from(shown + if limits { "*" } else { " " }));
+        table = table.column(bars, bar).column(head, |row| {
+            let star = if limits(row) { "*" } else { " " };
+            or_dash(row.uses[number], |used| percent(used.busy)) + star
+        });
     }
-    Row::of(cells)
+    let limits = outcomes(report).any(|outcome| limiting(outcome).is_some());
+    let limits = if limits { " * used up: it limits." } else { "" };
+    let caption = format!("Busy share of the measured time, mean over those alike.{limits}");
+    section.table(Table { caption, ..table.done() });
+    section
 }
 
 fn clocks(report: &WhatIf) -> Section {
@@ -284,25 +253,18 @@ pub fn what_ifs_markdown(all: &[WhatIf]) -> String {
     let row = |what_if: &WhatIf| {
         let (id, source) = what_if.named.as_ref().map_or(("", ""), |named| (&named.id, &named.source));
         let changes = what_if.steps.iter().flat_map(|step| &step.changes);
-        let changes: Vec<String> = changes.map(|change| format!("`{}={}`", change.key, change.new)).collect();
+        let changes = changes.map(|change| format!("`{}={}`", change.key, change.new)).joined(" ");
         let cell = |step: Option<&WhatIfStep>| {
-            let figures = step.and_then(|step| step.figures.as_ref());
-            figures.map_or_else(|| "-".to_owned(), |figures| rate(figures.iops))
+            or_dash(step.and_then(|step| step.figures.as_ref()), |figures| rate(figures.iops))
         };
-        let failed =
-            what_if.steps.iter().find_map(|step| step.error.as_ref()).map(|error| format!("FAILED: {error}"));
-        let told =
-            told(what_if).last().map_or_else(String::new, |(effect, moved)| format!("{effect} {moved}"));
-        format!(
-            "| {id} | {source} | {}: {} | {} | {} | {} |\n",
-            what_if.device,
-            changes.join(" "),
-            cell(what_if.steps.first()),
-            cell(what_if.steps.last()),
-            failed.unwrap_or(told).replace(['|', '\n'], " ")
-        )
+        let [before, after] = [what_if.steps.first(), what_if.steps.last()].map(cell);
+        let failed = what_if.steps.iter().find_map(|step| step.error.as_ref());
+        let failed = failed.map(|error| format!("FAILED: {error}"));
+        let told = told(what_if).pop().map(|(effect, moved)| format!("{effect} {moved}"));
+        let told = failed.or(told).unwrap_or_default().replace(['|', '\n'], " ");
+        format!("| {id} | {source} | {}: {changes} | {before} | {after} | {told} |\n", what_if.device)
     };
-    head + &all.iter().map(row).collect::<Vec<_>>().concat()
+    head + &all.iter().map(row).joined("")
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use iostack_stats::{AbReport, AbRow};
 use super::columns::Columns;
 use super::outcomes::{caveats, clock, of_outcomes, yes};
 use super::{Column, Table};
+use crate::lists::distinct;
 
 /// A row for each outcome of a run.
 pub fn of_run(file: &OutcomeFile) -> Table {
@@ -67,13 +68,8 @@ pub fn of_iolat(iolat: &Iolat) -> Table {
 
 /// The clocks of each layer that any test met.
 fn layers(iolat: &Iolat, columns: &mut Columns<'_, IolatTest>) {
-    let mut known: Vec<&str> = Vec::new();
-    for cost in iolat.tests.iter().flat_map(|test| &test.layer_costs) {
-        if !known.contains(&cost.layer.as_str()) {
-            known.push(&cost.layer);
-        }
-    }
-    for layer in known {
+    let costs = iolat.tests.iter().flat_map(|test| &test.layer_costs);
+    for layer in distinct(costs.map(|cost| cost.layer.as_str())) {
         let name =
             format!("layer_{}_clocks_per_io", layer.replace(|c: char| !c.is_ascii_alphanumeric(), "_"));
         columns.number(name, format!("clocks of an I/O in the layer {layer}"), |test| {

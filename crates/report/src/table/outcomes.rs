@@ -1,9 +1,10 @@
 //! Which columns does an outcome have, whichever command ran it?
 
-use iostack_model::{Caveat, Direction, Outcome, TargetKind};
+use iostack_model::{Caveat, CpuUse, Direction, Interval, Outcome, TargetKind};
 
 use super::Column;
 use super::columns::Columns;
+use crate::lists::distinct;
 
 /// Everything of the outcomes that is one number each; nothing in a row that has no outcome.
 pub(super) fn of_outcomes(rows: &[Option<&Outcome>]) -> Vec<Column> {
@@ -65,12 +66,11 @@ fn totals(columns: &mut Columns<'_, Option<&Outcome>>) {
         Some((*row)?.failures.iter().map(|failure| failure.count).sum())
     });
     columns.number("elapsed_s", "measured time", |row| Some((*row)?.elapsed.as_secs_f64()));
-    columns.number("iops", "I/Os per second", |row| row.and_then(timed).map(Outcome::rate));
-    for (name, end) in [("iops_low", 0), ("iops_high", 1)] {
-        let about = format!("{} end of the 95 % interval of the I/Os per second", ["low", "high"][end]);
-        columns.number(name, about, |row| {
-            let iops = row.and_then(timed)?.iops;
-            (iops.samples >= 3).then_some([iops.low, iops.high][end])
+    columns.number("iops", "I/Os per second", |row| timed(*row).map(Outcome::rate));
+    for (end, of) in [("low", (|iops| iops.low) as fn(Interval) -> f64), ("high", |iops| iops.high)] {
+        let about = format!("{end} end of the 95 % interval of the I/Os per second");
+        columns.number(format!("iops_{end}"), about, |row| {
+            timed(*row).map(|outcome| outcome.iops).filter(|iops| iops.samples >= 3).map(of)
         });
     }
     let figures: [(&str, &str, Of<'_, f64>); 3] = [
@@ -79,15 +79,15 @@ fn totals(columns: &mut Columns<'_, Option<&Outcome>>) {
         ("write_iops", "writes per second", |outcome| per_second(outcome, Direction::Write)),
     ];
     for (name, about, figure) in figures {
-        columns.number(name, about, |row| row.and_then(timed).map(figure));
+        columns.number(name, about, |row| timed(*row).map(figure));
     }
     columns
         .number("depth_achieved", "I/Os in flight, the mean over time", |row| Some((*row)?.depth_achieved));
 }
 
 /// An outcome in which time passed: else it has no rate.
-fn timed(outcome: &Outcome) -> Option<&Outcome> {
-    (outcome.elapsed.0 > 0).then_some(outcome)
+fn timed(row: Option<&Outcome>) -> Option<&Outcome> {
+    row.filter(|outcome| outcome.elapsed.0 > 0)
 }
 
 fn per_second(outcome: &Outcome, direction: Direction) -> f64 {
@@ -124,13 +124,12 @@ fn costs(columns: &mut Columns<'_, Option<&Outcome>>) {
     columns.number("clocks_per_io", "clocks of the time-stamp counter of an I/O", |row| {
         Some(measured(*row)?.cpu.clocks_per_io).filter(|&clocks| clocks > 0.0)
     });
-    columns.number("syscalls_per_io", "system calls of an I/O", |row| {
-        measured(*row).map(|outcome| outcome.cpu.syscalls as f64 / outcome.ios() as f64)
-    });
+    let per_io = |row: Option<&Outcome>, amount: fn(&CpuUse) -> u64| {
+        measured(row).map(|outcome| amount(&outcome.cpu) as f64 / outcome.ios() as f64)
+    };
+    columns.number("syscalls_per_io", "system calls of an I/O", |row| per_io(*row, |cpu| cpu.syscalls));
     columns.number("switches_per_io", "context switches of an I/O", |row| {
-        measured(*row).map(|outcome| {
-            (outcome.cpu.switches_voluntary + outcome.cpu.switches_involuntary) as f64 / outcome.ios() as f64
-        })
+        per_io(*row, |cpu| cpu.switches_voluntary + cpu.switches_involuntary)
     });
 }
 
@@ -156,22 +155,11 @@ fn flash(rows: &[Option<&Outcome>], columns: &mut Columns<'_, Option<&Outcome>>)
 
 /// Busy shares of the resources of a simulated target, the mean time of each stage, and what limits it.
 fn inside(rows: &[Option<&Outcome>], columns: &mut Columns<'_, Option<&Outcome>>) {
-    let mut resources: Vec<&str> = Vec::new();
-    let mut stages: Vec<(Direction, &'static str)> = Vec::new();
-    for seen in rows.iter().flatten().filter_map(|outcome| outcome.inside.as_ref()) {
-        for resource in &seen.resources {
-            if !resources.contains(&resource.name.as_str()) {
-                resources.push(&resource.name);
-            }
-        }
-        for flow in &seen.flows {
-            for stage in flow.stages.iter().map(|(stage, _)| (flow.direction, stage.name())) {
-                if !stages.contains(&stage) {
-                    stages.push(stage);
-                }
-            }
-        }
-    }
+    let seen = || rows.iter().flatten().filter_map(|outcome| outcome.inside.as_ref());
+    let resources = distinct(seen().flat_map(|inside| &inside.resources).map(|each| each.name.as_str()));
+    let flows = seen().flat_map(|inside| &inside.flows);
+    let stages = flows.flat_map(|flow| flow.stages.iter().map(|(stage, _)| (flow.direction, stage.name())));
+    let stages = distinct(stages);
     for name in resources {
         columns.number(format!("busy_{}", word(name)), format!("busy share of {name}"), |row| {
             let resources = &(*row)?.inside.as_ref()?.resources;

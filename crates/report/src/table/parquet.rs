@@ -29,18 +29,13 @@ const RLE: u64 = 3;
 /// The whole file.
 pub fn parquet(table: &Table) -> Vec<u8> {
     let mut file = MAGIC.to_vec();
-    let chunks: Vec<Chunk> = table
-        .columns
-        .iter()
-        .map(|column| {
-            let start = file.len();
-            let data = page(&column.cells);
-            file.extend(page_header(data.len(), column.cells.len()));
-            file.extend(data);
-            Chunk { name: &column.name, kind: kind(&column.cells), start, length: file.len() - start }
-        })
-        .collect();
-    let metadata = metadata(&chunks, table.rows());
+    let chunks = table.columns.iter().map(|column| {
+        let (start, data) = (file.len(), page(&column.cells));
+        file.extend(page_header(data.len(), column.cells.len()));
+        file.extend(data);
+        Chunk { name: &column.name, kind: kind(&column.cells), start, length: file.len() - start }
+    });
+    let metadata = metadata(&chunks.collect::<Vec<_>>(), table.rows());
     file.extend(&metadata);
     file.extend((metadata.len() as u32).to_le_bytes());
     file.extend(MAGIC);
@@ -65,35 +60,23 @@ fn kind(cells: &Cells) -> u64 {
 
 /// Bytes of a page: which cells are there (definition levels), then those that are.
 fn page(cells: &Cells) -> Vec<u8> {
-    let mut values = Vec::new();
-    let there: Vec<bool> = match cells {
-        Cells::Text(cells) => cells
-            .iter()
-            .map(|cell| {
-                let Some(text) = cell else { return false };
-                values.extend((text.len() as u32).to_le_bytes());
-                values.extend(text.as_bytes());
-                true
-            })
-            .collect(),
-        Cells::Counts(cells) => {
-            cells.iter().map(|cell| cell.is_some_and(|count| put(&mut values, count.to_le_bytes()))).collect()
-        }
-        Cells::Numbers(cells) => cells
-            .iter()
-            .map(|cell| cell.is_some_and(|number| put(&mut values, number.to_le_bytes())))
-            .collect(),
-    };
-    let levels = levels(&there);
+    let values: Vec<Option<Vec<u8>>> = (0..cells.len()).map(|row| value(cells, row)).collect();
+    let levels = levels(&values.iter().map(Option::is_some).collect::<Vec<_>>());
     let mut page = (levels.len() as u32).to_le_bytes().to_vec();
     page.extend(levels);
-    page.extend(values);
+    page.extend(values.into_iter().flatten().flatten());
     page
 }
 
-fn put(values: &mut Vec<u8>, bytes: [u8; 8]) -> bool {
-    values.extend(bytes);
-    true
+fn value(cells: &Cells, row: usize) -> Option<Vec<u8>> {
+    match cells {
+        Cells::Text(cells) => {
+            let text = cells[row].as_ref()?;
+            Some([&(text.len() as u32).to_le_bytes(), text.as_bytes()].concat())
+        }
+        Cells::Counts(cells) => Some(cells[row]?.to_le_bytes().to_vec()),
+        Cells::Numbers(cells) => Some(cells[row]?.to_le_bytes().to_vec()),
+    }
 }
 
 /// Runs of equal levels: twice the length as a variable-length number, then the level.

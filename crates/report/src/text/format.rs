@@ -43,9 +43,17 @@ pub(crate) fn change(percent: f64) -> String {
     if percent.abs() >= 9.95 { format!("{percent:+.0} %") } else { format!("{percent:+.1} %") }
 }
 
-/// A latency, or `-` where there is none.
-pub(crate) fn latency(nanos: Option<Nanos>) -> String {
-    nanos.map_or_else(|| "-".to_owned(), |nanos| nanos.to_string())
+/// A figure in words, or `-` where there is none.
+pub(crate) fn or_dash<Figure, Said: From<&'static str>>(
+    figure: Option<Figure>,
+    say: impl FnOnce(Figure) -> Said,
+) -> Said {
+    figure.map_or_else(|| "-".into(), say)
+}
+
+/// A condition in words, also where there is none.
+pub(crate) fn or_nothing(condition: &str) -> &str {
+    if condition.is_empty() { "nothing" } else { condition }
 }
 
 /// 1234567 as `1,234,567`.
@@ -100,6 +108,12 @@ pub(crate) fn time(ns: f64) -> String {
     }
 }
 
+/// The text with a capital at its beginning.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A share of 0..=1 as a bare percentage: `15.3`, `100.0`.
 pub(crate) fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.1}", (share * 100.0).clamp(0.0, 999.9)) } else { "-".to_owned() }
@@ -108,7 +122,7 @@ pub(crate) fn percent(share: f64) -> String {
 /// A percentile that ten samples exceed, else `-`.
 pub(crate) fn supported(bins: &Bins, fraction: f64) -> String {
     let enough = bins.count >= iostack_stats::samples_needed(fraction);
-    bins.quantile_ns(fraction).filter(|_| enough).map_or_else(|| "-".to_owned(), |ns| time(ns as f64))
+    or_dash(bins.quantile_ns(fraction).filter(|_| enough), |ns| time(ns as f64))
 }
 
 /// A percentile's name: `p50`, `p99.9`.

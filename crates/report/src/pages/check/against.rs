@@ -3,9 +3,9 @@
 use iostack_model::answers::{Against, AgainstFigure};
 use iostack_model::{Interval, Nanos};
 
-use crate::document::{Block, Cell, Column, Document, Section, Table};
+use crate::document::{Block, Cell, Document, Section, Table};
 use crate::html::numbers::Quantity;
-use crate::text::format::{plus_minus, significant};
+use crate::text::format::{or_dash, plus_minus, significant};
 
 /// Rated, measured, ratio and verdict of each figure.
 pub(super) fn section(against: &Against, all: &mut Document) {
@@ -14,37 +14,38 @@ pub(super) fn section(against: &Against, all: &mut Document) {
     if let Some(note) = &against.note {
         section.words(note.clone());
     }
-    let heads = ["rated", "measured", "ratio"].map(Column::number);
-    let columns = [Column::words("what the sheet rates")].into_iter().chain(heads);
-    let mut table = Table::new(columns.chain([Column::words("kept")]).collect());
-    for figure in &against.figures {
-        let row = table.row(row(figure));
-        let place = if figure.measured_at.is_empty() {
-            None
-        } else {
-            Some(format!("measured at {}", figure.measured_at))
-        };
-        row.below =
-            place.into_iter().chain(figure.notes.iter().cloned()).chain([figure.source.clone()]).collect();
-    }
+    let table = Table::over(&against.figures)
+        .words("what the sheet rates", |figure| &figure.what)
+        .number("rated", |figure| say(figure, figure.rated))
+        .number("measured", measured)
+        .number("ratio", |figure| or_dash(figure.ratio, |value| significant(value.mean, 3)))
+        .words("kept", |figure| figure.verdict.name())
+        .below(below);
+    let mut table = table.done();
     "Within 5 % of the rated figure is as rated. What was measured under other conditions than rated is not called \
      missed."
         .clone_into(&mut table.caption);
-    section.put(Block::Table(table));
+    section.table(table);
     all.sections.push(section);
 }
 
-fn row(figure: &AgainstFigure) -> Vec<Cell> {
-    let say = |value: f64| match figure.figure.as_str() {
+fn say(figure: &AgainstFigure, value: f64) -> String {
+    match figure.figure.as_str() {
         "iops" => format!("{} IOPS", Quantity::Count.say(value)),
         "bandwidth" => Quantity::Bandwidth.say(value),
         _ => Nanos(value.round() as u64).to_string(),
-    };
-    let small = |value: Interval| if value.samples >= 3 { plus_minus(value) } else { String::new() };
-    let dash = || Cell::from("-");
-    let measured = figure.measured.map_or_else(dash, |value| Cell::from(say(value.mean)).small(small(value)));
-    let ratio = figure.ratio.map_or_else(dash, |value| significant(value.mean, 3).into());
-    vec![figure.what.clone().into(), say(figure.rated).into(), measured, ratio, figure.verdict.name().into()]
+    }
+}
+
+fn measured(figure: &AgainstFigure) -> Cell {
+    let around = |value: Interval| if value.samples >= 3 { plus_minus(value) } else { String::new() };
+    or_dash(figure.measured, |value| Cell::from(say(figure, value.mean)).small(around(value)))
+}
+
+fn below(figure: &AgainstFigure) -> Vec<String> {
+    let at = &figure.measured_at;
+    let place = (!at.is_empty()).then(|| format!("measured at {at}"));
+    place.into_iter().chain(figure.notes.iter().cloned()).chain([figure.source.clone()]).collect()
 }
 
 #[cfg(test)]

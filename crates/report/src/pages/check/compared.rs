@@ -7,35 +7,34 @@ use iostack_model::{Bins, Interval, Outcome};
 
 use super::drawings::{Figures, outcomes};
 use super::point_name;
-use super::summary::distinct;
 use crate::document::{Bar, Cell, Column, Doubts, Row, Table};
 use crate::html::figures::{bandwidth, iops, quantile};
-use crate::html::numbers::Quantity;
-use crate::html::plot::slots;
+use crate::html::plot::{Plot, Quantity, slots};
+use crate::lists::{distinct, grouped};
 use crate::pages::numbers::{captioned, per_io};
-use crate::text::format::{percent, rate};
+use crate::text::format::{or_dash, percent, rate};
 
 /// Measure that a column of bars stands for.
-pub(super) struct Measure {
+pub(super) struct BarMeasure {
     head: &'static str,
     quantity: Quantity,
     value: fn(&Outcome) -> Interval,
 }
 
-const RATE: Measure = Measure { head: "IOPS", quantity: Quantity::Count, value: iops };
-const DURABLE: Measure = Measure { head: "durable writes per second", ..RATE };
-const BANDWIDTH: Measure =
-    Measure { head: "bandwidth, MB/s", quantity: Quantity::Bandwidth, value: bandwidth };
-const CPU: Measure = Measure {
+const RATE: BarMeasure = BarMeasure { head: "IOPS", quantity: Quantity::Count, value: iops };
+const DURABLE: BarMeasure = BarMeasure { head: "durable writes per second", ..RATE };
+const BANDWIDTH: BarMeasure =
+    BarMeasure { head: "bandwidth, MB/s", quantity: Quantity::Bandwidth, value: bandwidth };
+const CPU: BarMeasure = BarMeasure {
     head: "CPU time per I/O",
     quantity: Quantity::Nanos,
     value: |outcome| Interval::exact(outcome.cpu_ns_per_io().unwrap_or(f64::NAN)),
 };
-const TAIL: Measure =
-    Measure { head: "p99 latency", value: |outcome| quantile(&outcome.latency(), 0.99), ..CPU };
-const CALL_MEDIAN: Measure =
-    Measure { head: "p50 latency", value: |outcome| quantile(&call_latency(outcome), 0.5), ..CPU };
-const CALL_TAIL: Measure = Measure { value: |outcome| quantile(&call_latency(outcome), 0.99), ..TAIL };
+const TAIL: BarMeasure =
+    BarMeasure { head: "p99 latency", value: |outcome| quantile(&outcome.latency(), 0.99), ..CPU };
+const CALL_MEDIAN: BarMeasure =
+    BarMeasure { head: "p50 latency", value: |outcome| quantile(&call_latency(outcome), 0.5), ..CPU };
+const CALL_TAIL: BarMeasure = BarMeasure { value: |outcome| quantile(&call_latency(outcome), 0.99), ..TAIL };
 
 const INTERVAL: &str = "\u{b1}: 95 % interval of the mean; of percentiles from order statistics";
 /// Parts of the CPU time, each with its colour.
@@ -44,48 +43,36 @@ const CPU_PARTS: [(usize, &str); 3] = [(0, "user"), (4, "system"), (5, "kernel w
 /// Alternatives of a step: a row each, bars of these measures, then details in words.
 pub(super) struct Comparison {
     of: &'static str,
-    measures: &'static [Measure],
+    measures: &'static [BarMeasure],
     heads: &'static [&'static str],
     details: fn(&Outcome) -> Vec<String>,
     /// Rows are grouped by series and called by label, not the other way round.
     by_series: bool,
 }
 
-pub(super) const ENGINES: Comparison = Comparison {
-    of: "engine",
-    measures: &[RATE, CPU],
-    heads: &["clocks / I/O", "syscalls / I/O", "switches / I/O", "busiest thread"],
-    details: costs,
-    by_series: false,
-};
-pub(super) const PATHS: Comparison = Comparison {
-    of: "path",
-    measures: &[BANDWIDTH, CPU],
-    heads: &["CPU / KiB", "p50", "p99", "syscalls / I/O"],
-    details: byte_costs,
-    by_series: false,
-};
+impl Comparison {
+    const fn new(
+        of: &'static str,
+        measures: &'static [BarMeasure],
+        heads: &'static [&'static str],
+        details: fn(&Outcome) -> Vec<String>,
+    ) -> Comparison {
+        Comparison { of, measures, heads, details, by_series: false }
+    }
+}
+
+const OF_ENGINES: [&str; 4] = ["clocks / I/O", "syscalls / I/O", "switches / I/O", "busiest thread"];
+const OF_PATHS: [&str; 4] = ["CPU / KiB", "p50", "p99", "syscalls / I/O"];
+
+pub(super) const ENGINES: Comparison = Comparison::new("engine", &[RATE, CPU], &OF_ENGINES, costs);
+pub(super) const PATHS: Comparison = Comparison::new("path", &[BANDWIDTH, CPU], &OF_PATHS, byte_costs);
 pub(super) const SCHEDULERS: Comparison = Comparison {
-    of: "scheduler",
-    measures: &[RATE, TAIL],
-    heads: &["CPU / I/O", "p50"],
-    details: short_costs,
     by_series: true,
+    ..Comparison::new("scheduler", &[RATE, TAIL], &["CPU / I/O", "p50"], short_costs)
 };
-pub(super) const CELLS: Comparison = Comparison {
-    of: "cell",
-    measures: &[BANDWIDTH, RATE],
-    heads: &["p50", "p99"],
-    details: tails,
-    by_series: false,
-};
-pub(super) const CALLS: Comparison = Comparison {
-    of: "call",
-    measures: &[DURABLE, CALL_MEDIAN, CALL_TAIL],
-    heads: &[],
-    details: |_| Vec::new(),
-    by_series: false,
-};
+pub(super) const CELLS: Comparison = Comparison::new("cell", &[BANDWIDTH, RATE], &["p50", "p99"], tails);
+pub(super) const CALLS: Comparison =
+    Comparison::new("call", &[DURABLE, CALL_MEDIAN, CALL_TAIL], &[], |_| Vec::new());
 
 /// Time of the call that makes data durable, else of the I/O.
 pub(super) fn call_latency(outcome: &Outcome) -> Bins {
@@ -98,35 +85,32 @@ pub(super) fn bars(step: &Step, compared: &Comparison, doubts: &mut Doubts) -> F
     let by_engine = step.id == StepKind::Engines;
     let hues = distinct(points.iter().map(|point| hue(point, by_engine)));
     let colours = slots(&hues);
+    let colour = |point: &Point| {
+        hues.iter().position(|name| *name == hue(point, by_engine)).map_or(0, |at| colours[at])
+    };
     let series = distinct(points.iter().map(|point| point.series.name())).len();
-    let key: fn(&Point) -> &str =
-        if compared.by_series { |point| point.series.name() } else { |point| &point.label };
-    let keys = distinct(points.iter().map(key));
+    let key = |point: &Point| if compared.by_series { point.series.to_string() } else { point.label.clone() };
+    let groups = grouped(points.iter().map(|point| (key(point), point)));
     // A heading above each single bar would only repeat its name.
-    let grouped = keys.len() > 1 && keys.len() < points.len();
+    let are_headed = groups.len() > 1 && groups.len() < points.len();
+    let groups = if are_headed { groups } else { vec![(String::new(), points.iter().collect())] };
     let columns = compared.measures.iter().flat_map(|one| [Column::bars(""), Column::number(one.head)]);
     let columns = columns.chain(compared.heads.iter().map(|head| Column::number(*head)));
     let mut table = Table::new(std::iter::once(Column::words(compared.of)).chain(columns).collect());
-    let groups = if grouped { keys } else { vec![""] };
-    for group in groups {
-        let of_group: Vec<&Point> = points.iter().filter(|point| !grouped || key(point) == group).collect();
-        if grouped {
+    for (group, of_group) in &groups {
+        if are_headed {
             table.rows.push(Row { group: true, ..Row::of([group]) });
         }
-        for point in &of_group {
-            let colour =
-                hues.iter().position(|name| *name == hue(point, by_engine)).map_or(0, |at| colours[at]);
-            let marks = doubts.refer(&point.outcome.caveats);
-            let mut row =
-                vec![Cell::from(row_name(point, compared.by_series, grouped, series)).marked(marks)];
-            for measure in compared.measures {
-                row.extend(drawn_and_told(measure, point, &of_group, colour));
-            }
-            row.extend((compared.details)(&point.outcome).into_iter().map(Cell::from));
-            table.row(row);
+        for &point in of_group {
+            let name = row_name(point, compared.by_series, are_headed, series);
+            let name = Cell::from(name).marked(doubts.refer(&point.outcome.caveats));
+            let bars = compared.measures.iter();
+            let bars = bars.flat_map(|measure| drawn_and_told(measure, point, of_group, colour(point)));
+            let details = (compared.details)(&point.outcome).into_iter().map(Cell::from);
+            table.row(std::iter::once(name).chain(bars).chain(details));
         }
     }
-    let caption = captioned(crate::html::plot::Plot::default(), &outcomes(step), INTERVAL, doubts);
+    let caption = captioned(Plot::default(), &outcomes(step), INTERVAL, doubts);
     table.page_caption = caption.counted;
     Figures { table: Some(table), plots: Vec::new() }
 }
@@ -147,7 +131,7 @@ fn row_name(point: &Point, by_series: bool, grouped: bool, series: usize) -> Str
 }
 
 /// A bar, as long as its share of the longest of its group, and its number.
-fn drawn_and_told(measure: &Measure, point: &Point, group: &[&Point], colour: usize) -> [Cell; 2] {
+fn drawn_and_told(measure: &BarMeasure, point: &Point, group: &[&Point], colour: usize) -> [Cell; 2] {
     let value = |point: &Point| (measure.value)(&point.outcome);
     let most =
         group.iter().map(|point| value(point).mean).filter(|mean| mean.is_finite()).fold(0.0, f64::max);
@@ -161,7 +145,7 @@ fn drawn_and_told(measure: &Measure, point: &Point, group: &[&Point], colour: us
     if let Some(bare) = told.text.strip_suffix(" MB/s") {
         told.text = bare.to_owned();
     }
-    [Cell::of_bar(bar), told]
+    [bar.into(), told]
 }
 
 /// User, system and kernel workers, per I/O.
@@ -195,7 +179,7 @@ fn byte_costs(outcome: &Outcome) -> Vec<String> {
 }
 
 fn short_costs(outcome: &Outcome) -> Vec<String> {
-    let cpu = outcome.cpu_ns_per_io().map_or("-".to_owned(), |ns| Quantity::Nanos.say(ns));
+    let cpu = or_dash(outcome.cpu_ns_per_io(), |ns| Quantity::Nanos.say(ns));
     vec![cpu, tails(outcome).swap_remove(0)]
 }
 

@@ -3,10 +3,11 @@
 use iostack_model::answers::{Check, Point, StepKind};
 use iostack_model::{Layers, Part, Stage, Stages, Way, WayStages};
 
-use crate::document::{Bar, Block, Cell, Column, Document, Section, Table};
+use crate::document::{Bar, Block, Cell, Document, Section, Table};
 use crate::html::colours::slot_of_part;
+use crate::lists::Joined;
 use crate::pages::layers::{clocks, unit};
-use crate::pages::stages::ratio;
+use crate::pages::stages::{parts_of, ratio};
 use crate::text::format::{brief, cut, percent, time};
 
 /// Layers named before the rest is counted.
@@ -41,37 +42,26 @@ pub(super) fn section(check: &Check, all: &mut Document) {
 
 fn parts(stages: &Stages) -> Option<Table> {
     let way = stages.way(Way::Device).filter(|way| way.whole.sum_ns > 0)?;
-    let numbers = ["%", "mean"].map(Column::number);
-    let columns = [Column::words("part"), Column::bars(""), Column::words("")].into_iter().chain(numbers);
-    let columns: Vec<Column> = columns.collect();
-    let mut table = Table::new(columns);
-    for part in Part::ALL.into_iter().filter(|&part| part != Part::Journal || way.part_mean_ns(part) > 0.0) {
-        let share = way.part_share(part);
-        table.row([
-            Cell { indent: 1, ..Cell::from(part.name()) },
-            Cell::of_bar(Bar::whole(share, 1.0, slot_of_part(part))),
-            what(way, part).into(),
-            percent(share).into(),
-            time(way.part_mean_ns(part)).into(),
-        ]);
-    }
-    Some(table)
+    let table = Table::over(parts_of(way))
+        .words("part", |part| Cell { indent: 1, ..Cell::from(part.name()) })
+        .bars(|part| Bar::whole(way.part_share(part), 1.0, slot_of_part(part)))
+        .words("", |part| what(way, part))
+        .number("%", |part| percent(way.part_share(part)))
+        .number("mean", |part| time(way.part_mean_ns(part)));
+    Some(table.done())
 }
 
 /// The two largest stages of a part that has several.
 fn what(way: &WayStages, part: Part) -> String {
-    let mut own: Vec<(Stage, f64)> = way
-        .stages
-        .iter()
-        .filter(|(stage, bins)| stage.part() == part && bins.sum_ns > 0)
-        .map(|(stage, bins)| (*stage, ratio(bins.sum_ns as f64, way.whole.sum_ns as f64)))
-        .collect();
+    let own = way.stages.iter().filter(|(stage, bins)| stage.part() == part && bins.sum_ns > 0);
+    let mut own: Vec<(Stage, f64)> =
+        own.map(|(stage, bins)| (*stage, ratio(bins.sum_ns as f64, way.whole.sum_ns as f64))).collect();
     own.sort_by(|a, b| b.1.total_cmp(&a.1));
     if own.len() < 2 {
         return String::new();
     }
     let told = own.iter().take(2).map(|(stage, share)| format!("{} {:.0}", stage.name(), share * 100.0));
-    told.collect::<Vec<_>>().join(", ") + " %"
+    told.joined(", ") + " %"
 }
 
 fn largest_layers(point: &Point, layers: &Layers) -> Option<String> {
@@ -83,13 +73,10 @@ fn largest_layers(point: &Point, layers: &Layers) -> Option<String> {
         let share = ratio(row.time.0 as f64, total) * 100.0;
         format!("{} {} ({share:.0} %)", cut(&row.layer, 16), brief(clocks(layers, row.time.0 as f64)))
     });
-    let told = told.collect::<Vec<_>>().join(", ");
     let rest = layers.rows.len().saturating_sub(LAYERS);
-    let rest = if rest > 0 { format!(", {rest} more") } else { String::new() };
-    let head = if point.series.name().is_empty() {
-        String::new()
-    } else {
-        format!("{}: ", cut(point.series.name(), 24))
-    };
-    Some(format!("{head}{} {}; {told}{rest}", brief(clocks(layers, total)), unit(layers)))
+    let rest = (rest > 0).then(|| format!("{rest} more"));
+    let told = told.chain(rest).joined(", ");
+    let series = Some(cut(point.series.name(), 24)).filter(|name| !name.is_empty());
+    let head = series.map_or_else(String::new, |series| format!("{series}: "));
+    Some(format!("{head}{} {}; {told}", brief(clocks(layers, total)), unit(layers)))
 }

@@ -3,8 +3,6 @@
 //! A step is a section of the page: its note, its figures, all its numbers behind a fold. Which figures, decides
 //! [`DRAWINGS`]. Start reading at [`section`].
 
-use std::collections::BTreeSet;
-
 use iostack_model::answers::{self, AxisName, Point, Step, StepKind};
 use iostack_model::{Bins, Outcome};
 
@@ -12,12 +10,11 @@ use super::compared::{CALLS, CELLS, ENGINES, PATHS, SCHEDULERS, bars, call_laten
 use super::point_name;
 use crate::document::{Block, Doubts, Drawn, Section, Table, To};
 use crate::html::figures::{self, RANK_BAND, RATE_BAND, StepCurve, curves, iops};
-use crate::html::numbers::Quantity;
-use crate::html::plot::{Axis, Look, Plot, Series, Spot};
-use crate::html::scale::Scale;
+use crate::html::plot::{Axis, Look, Plot, Quantity, Scale, Series, Spot};
 use crate::html::time::over_time;
+use crate::lists::distinct;
 use crate::pages::numbers::{all_numbers, captioned as with_caption, heat_map};
-use crate::text::format::time;
+use crate::text::format::{capitalised, time};
 
 /// Table and plots in the section of a step.
 #[derive(Default)]
@@ -54,12 +51,9 @@ pub(super) fn section(step: &Step, doubts: &mut Doubts) -> Section {
     let (_, short, draw) = known.expect("each question has a row");
     let mut section = Section::new(&format!("step-{}", step.id.name()), short, &step.title);
     let skipped = if step.points.is_empty() { "Skipped: " } else { "" };
-    match &step.note {
-        Some(note) => drop(section.page(Block::Note(format!("{skipped}{note}")))),
-        None if step.points.is_empty() => {
-            section.page(Block::Note("Skipped: no reason was recorded.".to_owned()));
-        }
-        None => {}
+    if step.note.is_some() || step.points.is_empty() {
+        let note = step.note.as_deref().unwrap_or("no reason was recorded.");
+        section.page(Block::Note(format!("{skipped}{note}")));
     }
     if step.points.is_empty() {
         return section;
@@ -104,8 +98,8 @@ fn latency(step: &Step, doubts: &mut Doubts) -> Figures {
 /// Percentiles and histogram of every point.
 fn distributions(step: &Step, when: &str, bins: impl Fn(&Outcome) -> Bins, doubts: &mut Doubts) -> Figures {
     let points = &step.points;
-    let distinct = |key: fn(&Point) -> &str| points.iter().map(key).collect::<BTreeSet<_>>().len();
-    let (series, labels) = (distinct(|point| point.series.name()), distinct(|point| &point.label));
+    let count = |key: fn(&Point) -> &str| distinct(points.iter().map(key)).len();
+    let (series, labels) = (count(|point| point.series.name()), count(|point| &point.label));
     let name = |point: &Point| match points.len() {
         count if count == series => point.series.to_string(),
         count if count == labels => point.label.clone(),
@@ -126,15 +120,10 @@ fn depth(step: &Step, doubts: &mut Doubts) -> Figures {
     captioned([(Plot { wide: true, ..price }, RANK_BAND)], step, doubts)
 }
 
-pub(super) fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-}
-
 fn size(step: &Step, doubts: &mut Doubts) -> Figures {
     let curves = curves(&step.points);
     let x = step_axis(&step.axis);
-    let bytes = Axis::new("bandwidth (bytes per second)", Quantity::Bandwidth, Scale::Linear);
+    let bytes = Axis::linear("bandwidth (bytes per second)", Quantity::Bandwidth);
     let bandwidth = figures::over(&curves, &x, bytes, "Bandwidth over request size", figures::bandwidth);
     let rate = figures::over(&curves, &x, iops_axis(Scale::Log10), "IOPS over request size", iops);
     captioned([(bandwidth, RATE_BAND), (rate, RATE_BAND)], step, doubts)
@@ -143,13 +132,8 @@ fn size(step: &Step, doubts: &mut Doubts) -> Figures {
 fn threads(step: &Step, doubts: &mut Doubts) -> Figures {
     let curves = curves(&step.points);
     let x = step_axis(&step.axis);
-    let mut rate = figures::over(
-        &curves,
-        &x,
-        iops_axis(Scale::Linear),
-        "IOPS over threads, and what perfect scaling would give",
-        iops,
-    );
+    let heading = "IOPS over threads, and what perfect scaling would give";
+    let mut rate = figures::over(&curves, &x, iops_axis(Scale::Linear), heading, iops);
     rate.series.extend(curves.iter().filter_map(ideal));
     let latency = figures::latency_over(&curves, &x, "Latency over threads");
     let thin = format!("{RATE_BAND}; thin line: first point times threads");
@@ -160,8 +144,8 @@ fn threads(step: &Step, doubts: &mut Doubts) -> Figures {
 fn ideal(curve: &StepCurve<'_>) -> Option<Series> {
     let first = curve.points.first().filter(|point| point.x > 0.0)?;
     let each = iops(&first.outcome).mean / first.x;
-    let spots = curve.points.iter().map(|point| Spot::at(point.x, each * point.x)).collect();
-    Some(Series { name: format!("ideal, {}", curve.name), slot: curve.slot, look: Look::Ideal, spots })
+    let spots = curve.points.iter().map(|point| Spot::at(point.x, each * point.x));
+    Some(Series::new(format!("ideal, {}", curve.name), curve.slot, Look::Ideal, spots))
 }
 
 fn sync(step: &Step, doubts: &mut Doubts) -> Figures {

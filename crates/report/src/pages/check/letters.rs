@@ -14,6 +14,7 @@ use iostack_model::answers::{Check, Step};
 use super::picture::{knee, rated};
 use super::summary::{depths, same};
 use crate::html::figures::{StepCurve, iops, quantile};
+use crate::lists::Joined;
 use crate::text::format::{brief, paragraph, rate, time};
 
 /// Letters of the curves by their colour: reads, writes, mixed.
@@ -66,14 +67,13 @@ pub(super) fn picture(check: &Check, step: &Step, curves: &[StepCurve<'_>]) -> S
         text += format!("{left:<40}{right}").trim_end();
         text.push('\n');
     }
-    let below = depths.iter().map(|depth| format!("{:<each$}", brief(*depth))).collect::<Vec<_>>().concat();
+    let below = depths.iter().map(|depth| format!("{:<each$}", brief(*depth))).joined("");
     let below = format!("{:>LABEL$}  {}", "depth", below.trim_end());
     text.extend([format!("{below:<40}"), below, "\n".to_owned()]);
-    let mut names: Vec<String> =
-        curves.iter().map(|curve| format!("{} {}", letter(curve), curve.name)).collect();
-    names.push("capital: knee".to_owned());
-    names.extend(check.against.as_ref().map(|_| "-: rated".to_owned()));
-    text + &paragraph(&" ".repeat(LABEL + 2), &names.join(", "))
+    let names = curves.iter().map(|curve| format!("{} {}", letter(curve), curve.name));
+    let rated = check.against.as_ref().map(|_| "-: rated".to_owned());
+    let names = names.chain(["capital: knee".to_owned()]).chain(rated).joined(", ");
+    text + &paragraph(&" ".repeat(LABEL + 2), &names)
 }
 
 /// The rows of one panel, each with its label.

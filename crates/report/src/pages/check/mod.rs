@@ -12,7 +12,7 @@ mod told;
 
 pub(crate) use told::rate_of;
 
-use iostack_model::answers::{Advice, Check, Limit, Point};
+use iostack_model::answers::{Advice, Check, Limit, Point, Step};
 use iostack_model::{Caveat, Effort, Storage};
 
 use super::{METHOD, layers, path_costs, stages, typed};
@@ -60,12 +60,10 @@ pub fn check(check: &Check) -> Document {
     all.sections.push(method(check));
     folds::fold(&mut all.sections);
     all.next = next(check);
-    let named = check.steps.iter().flat_map(|step| {
-        step.points
-            .iter()
-            .map(move |point| (format!("{}: {}", step.id.name(), point_name(point)), &point.outcome))
-    });
-    all.raw = raw::outcomes(named);
+    let points = check.steps.iter().flat_map(|step| step.points.iter().map(move |point| (step, point)));
+    all.raw = raw::outcomes(
+        points.map(|(step, point)| (format!("{}: {}", step.id.name(), point_name(point)), &point.outcome)),
+    );
     all
 }
 
@@ -112,13 +110,14 @@ fn because(check: &Check, all: &mut Document) {
     let evidence = || Block::List(verdict.evidence.clone());
     let advice = || Block::Numbered(verdict.advice.iter().map(advised).collect());
     all.because.screen(evidence()).screen(advice());
-    let limit = Block::Fact("limit".to_owned(), limit_words(verdict.limit).to_owned());
-    all.head.page(Block::Heading("Why, and what to do".to_owned())).page(limit);
+    let page = |label: &str, words: String| Block::Fact(label.to_owned(), words);
+    let head = all.head.page(Block::Heading("Why, and what to do".to_owned()));
+    head.page(page("limit", limit_words(verdict.limit).to_owned()));
     if let Some(told) = summary::saturation(check) {
-        all.head.page(Block::Fact("saturates".to_owned(), told));
+        head.page(page("saturates", told));
     }
-    all.head.page(evidence());
-    all.head.page(if verdict.advice.is_empty() {
+    head.page(evidence());
+    head.page(if verdict.advice.is_empty() {
         Block::Note("Nothing was found that would help.".to_owned())
     } else {
         advice()
@@ -145,21 +144,19 @@ fn looked_into(check: &Check, all: &mut Document) {
     let points = || check.steps.iter().flat_map(|step| &step.points);
     let traced = points().filter_map(|point| Some((point, stages::section(point.outcome.stages.as_ref()?))));
     let sampled = points().filter_map(|point| Some((point, layers::section(point.outcome.layers.as_ref()?))));
-    let named = [("stages", "Where the latency of one I/O goes"), ("layers", "Where its clocks go")];
-    for ((id, title), found) in named.into_iter().zip([traced.collect::<Vec<_>>(), sampled.collect()]) {
+    let kinds = [
+        ("stages", "Stages", "Where the latency of one I/O goes", traced.collect::<Vec<_>>()),
+        ("layers", "Layers", "Where its clocks go", sampled.collect()),
+    ];
+    for (id, short, title, found) in kinds.into_iter().filter(|(.., found)| !found.is_empty()) {
+        let mut section = Section::new(id, short, title);
         let several = found.len() > 1;
-        let mut each = found.into_iter();
-        let Some((first, mut section)) = each.next() else { continue };
-        (section.id, section.title) = (id.to_owned(), title.to_owned());
-        if several {
-            let heading = Block::Heading(point_name(first));
-            section.blocks.insert(0, (crate::document::To::Page, heading));
-        }
-        folds::fold_details(&mut section);
-        for (point, mut other) in each {
-            section.page(Block::Heading(point_name(point)));
-            folds::fold_details(&mut other);
-            section.blocks.extend(other.blocks);
+        for (point, mut one) in found {
+            if several {
+                section.page(Block::Heading(point_name(point)));
+            }
+            folds::fold_details(&mut one);
+            section.blocks.extend(one.blocks);
         }
         all.sections.push(section.on_page());
     }
@@ -167,13 +164,12 @@ fn looked_into(check: &Check, all: &mut Document) {
 
 fn method(check: &Check) -> Section {
     let mut section = Section::new("method", "Method", "How it was measured");
-    let ios = |points: &[Point]| -> u64 { points.iter().map(|point| point.outcome.ios()).sum() };
-    let all: u64 = check.steps.iter().map(|step| ios(&step.points)).sum();
+    let ios = |step: &Step| -> u64 { step.points.iter().map(|point| point.outcome.ios()).sum() };
     let scratch = check.scratch.as_ref().map_or("none: the target itself was read".to_owned(), |scratch| {
         format!("{}, because {}; written in {}", scratch.size, scratch.reason, scratch.fill)
     });
     let facts = [
-        ("I/Os", count(all)),
+        ("I/Os", count(check.steps.iter().map(ios).sum())),
         ("seed", format!("{} (reproduces offsets and content)", check.seed)),
         ("scratch file", scratch),
         ("schema", check.schema.to_string()),
@@ -181,17 +177,13 @@ fn method(check: &Check) -> Section {
     for (label, words) in facts {
         section.page(Block::Fact(label.to_owned(), words));
     }
-    let mut table = Table::of(&["step", "measurements", "I/Os", "time"]);
-    for step in &check.steps {
-        let row = table.row([
-            step.title.clone(),
-            step.points.len().to_string(),
-            count(ios(&step.points)),
-            time(step.elapsed.0 as f64),
-        ]);
-        row.below.extend(step.note.clone());
-    }
-    section.page(Block::Table(table)).page(Block::Words(METHOD.to_owned()));
+    let table = Table::over(&check.steps)
+        .words("step", |step| &step.title)
+        .number("measurements", |step| step.points.len().to_string())
+        .number("I/Os", |step| count(ios(step)))
+        .number("time", |step| time(step.elapsed.0 as f64))
+        .below(|step| step.note.iter().cloned().collect());
+    section.page(Block::Table(table.done())).page(Block::Words(METHOD.to_owned()));
     section
 }
 

@@ -3,15 +3,15 @@
 use iostack_model::answers::{AgainstFigure, Check, Point, Step, StepKind};
 use iostack_model::{Bins, Outcome, Stage, Way};
 
-use super::drawings::{capitalised, iops_axis, outcomes, step_axis};
+use super::drawings::{iops_axis, outcomes, step_axis};
 use super::letters;
-use crate::document::{Bar, Block, Cell, Column, Document, Section, Table};
-use crate::html::colours::slot;
+use crate::document::{Block, Cell, Column, Document, Section, Table};
 use crate::html::figures::{self, RANK_BAND, RATE_BAND, StepCurve, curves, iops};
-use crate::html::plot::{Look, Plot, PlotMark, Series, Spot};
-use crate::html::scale::Scale;
+use crate::html::plot::{Look, Plot, PlotMark, Scale, Series, Spot};
+use crate::lists::{Joined, grouped};
 use crate::pages::numbers::captioned;
-use crate::text::format::{brief, rate, time};
+use crate::pages::stages::bar;
+use crate::text::format::{brief, capitalised, rate, time};
 
 /// Puts the picture below the tiles of a page, and before the tables of a screen.
 pub(super) fn first(check: &Check, all: &mut Document) {
@@ -56,20 +56,16 @@ pub(super) fn knee(check: &Check, curve: &StepCurve<'_>) -> Option<f64> {
 
 /// A line at each depth where curves bend, with the colour of a lone one and the names of all.
 fn knees(check: &Check, curves: &[StepCurve<'_>]) -> Vec<PlotMark> {
-    let bent: Vec<(f64, &StepCurve<'_>)> =
-        curves.iter().filter_map(|curve| Some((knee(check, curve)?, curve))).collect();
-    let mut depths: Vec<f64> = bent.iter().map(|(x, _)| *x).collect();
-    depths.sort_by(f64::total_cmp);
-    depths.dedup();
-    let mark = |x: f64| {
-        let here = bent.iter().filter(|(other, _)| other.total_cmp(&x).is_eq());
-        let here: Vec<&StepCurve<'_>> = here.map(|(_, curve)| *curve).collect();
-        let names: Vec<&str> = here.iter().map(|curve| curve.name).collect();
-        let names = if names.len() > 2 { "all".to_owned() } else { names.join(", ") };
+    let bent = curves.iter().filter_map(|curve| Some((knee(check, curve)?, curve)));
+    let mut bent = grouped(bent);
+    bent.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mark = |(x, here): (f64, Vec<&StepCurve<'_>>)| {
+        let names = here.iter().map(|curve| curve.name);
+        let names = if here.len() > 2 { "all".to_owned() } else { names.joined(", ") };
         let slot = if let [curve] = here[..] { Some(curve.slot) } else { None };
         PlotMark { x, label: format!("knee {x}: {names}"), slot, leftward: true }
     };
-    depths.into_iter().map(mark).collect()
+    bent.into_iter().map(mark).collect()
 }
 
 /// A figure of the data sheet at the depth at which it was held against a measurement.
@@ -83,7 +79,7 @@ pub(super) struct Rated<'a> {
 impl Rated<'_> {
     fn series(&self, percentile: &str) -> Series {
         let name = format!("rated, {}{percentile}", self.curve);
-        Series { name, slot: self.slot, look: Look::Dashed, spots: vec![Spot::at(self.depth, self.value)] }
+        Series::new(name, self.slot, Look::Dashed, [Spot::at(self.depth, self.value)])
     }
 }
 
@@ -122,11 +118,9 @@ fn is_measured(figure: &AgainstFigure, outcome: &Outcome) -> bool {
 /// The stages of a traced or simulated I/O, and the whole.
 fn stages_of_point(point: &Point) -> Option<(&[(Stage, Bins)], &Bins)> {
     let traced = point.outcome.stages.as_ref().and_then(|stages| stages.way(Way::Device));
-    let inside = || point.outcome.inside.as_ref()?.flows.first();
-    let either = traced.map(|way| (way.stages.as_slice(), &way.whole));
-    either
-        .or_else(|| inside().map(|flow| (flow.stages.as_slice(), &flow.whole)))
-        .filter(|(_, all)| all.count > 0)
+    let traced = traced.map(|way| (&way.stages[..], &way.whole));
+    let inside = || point.outcome.inside.as_ref()?.flows.first().map(|flow| (&flow.stages[..], &flow.whole));
+    traced.or_else(inside).filter(|(_, all)| all.count > 0)
 }
 
 /// A bar for each depth of the first curve that was looked into, as long as the whole and cut into stages.
@@ -134,21 +128,19 @@ fn stages_by_depth(check: &Check) -> Option<Table> {
     let steps = [StepKind::Places, StepKind::Depth];
     let points = || steps.iter().filter_map(|&id| check.step(id)).flat_map(|step| &step.points);
     let first = points().find(|point| stages_of_point(point).is_some())?;
+    let known = points().filter(|point| point.series == first.series).filter_map(|point| {
+        let (stages, whole) = stages_of_point(point)?;
+        Some((point.outcome.job.depth(), (stages, whole)))
+    });
+    let mut ios = 0;
     let mut table = Table::new(vec![Column::words("depth"), Column::bars(""), Column::number("mean")]);
     table.heading = format!("Where the time of one {} goes, at each depth", first.series.name());
-    let (mut ios, mut depths) = (0, Vec::new());
-    for point in points().filter(|point| point.series == first.series) {
-        let depth = point.outcome.job.depth();
-        let Some((stages, whole)) = stages_of_point(point).filter(|_| !depths.contains(&depth)) else {
-            continue;
-        };
+    for (depth, all) in grouped(known) {
+        let (stages, whole) = all[0];
         let mut stages: Vec<&(Stage, Bins)> = stages.iter().filter(|(_, bins)| bins.sum_ns > 0).collect();
         stages.sort_by_key(|(stage, _)| *stage);
-        let parts =
-            stages.iter().map(|(stage, bins)| (slot(*stage), bins.mean_ns(), stage.name().to_owned()));
-        let bar = Bar { parts: parts.collect(), most: whole.mean_ns() };
-        table.row([depth.to_string().into(), Cell::of_bar(bar), time(whole.mean_ns()).into()]);
-        depths.push(depth);
+        let bar = bar(stages, whole.mean_ns());
+        table.row([depth.to_string().into(), Cell::from(bar), time(whole.mean_ns()).into()]);
         ios += whole.count;
     }
     table.page_caption =

@@ -1,6 +1,6 @@
 //! The tables of a check: cells, depth-1 latency, the curve over queue depth, and cost.
 
-use iostack_model::answers::{self, CellName, Check, DepthOne, Step, StepKind};
+use iostack_model::answers::{self, CellName, Check, Cost, DepthOne, Saturation, Step, StepKind};
 use iostack_model::{Caveat, Direction};
 
 use super::picture::knee;
@@ -8,7 +8,8 @@ use super::{of_latency, point_name};
 use crate::document::{Block, Cell, Column, Document, Doubts, Row, Section, Table};
 use crate::html::figures::{StepCurve, curves};
 use crate::html::numbers::Quantity;
-use crate::text::format::{count, latency, megabytes, percentile_name, rate, significant, time};
+use crate::lists::{Joined, distinct};
+use crate::text::format::{count, megabytes, or_dash, percentile_name, rate, significant, time};
 
 /// Curves beside each other.
 const CURVES: usize = 3;
@@ -29,10 +30,9 @@ pub(super) fn tiles(check: &Check) -> Vec<(String, String, String)> {
     }
     if let Some(one) = summary.depth_one.first() {
         let at = |wanted: f64| one.percentiles.iter().find(|(percent, _)| same(*percent, wanted));
-        let [median, tail] = [50.0, 99.0].map(|percent| at(percent).map(|(_, nanos)| nanos.to_string()));
-        let tail = tail.map_or_else(String::new, |tail| format!("p99 {tail}"));
-        let median = median.map_or_else(String::new, |median| format!("p50 {median}"));
-        let spread = [median, tail].into_iter().filter(|one| !one.is_empty()).collect::<Vec<_>>().join(", ");
+        let spread = [("p50", 50.0), ("p99", 99.0)].into_iter();
+        let spread = spread.filter_map(|(name, percent)| Some(format!("{name} {}", at(percent)?.1)));
+        let spread = spread.joined(", ");
         tile(&format!("one random {}, mean", one.direction.name()), one.mean.to_string(), spread);
     }
     if let Some(curve) = summary.saturation.first() {
@@ -53,14 +53,14 @@ pub(super) fn tiles(check: &Check) -> Vec<(String, String, String)> {
 
 /// A section for each table, so that a screen has a line between them.
 pub(super) fn sections(check: &Check, all: &mut Document) {
-    let doubts = &mut all.doubts;
+    let (summary, doubts) = (&check.summary, &mut all.doubts);
     let mut cells = Section::new("summary", "Summary", "The cells people compare");
-    if !check.summary.cells.is_empty() {
-        cells.put(Block::Table(of_cells(&check.summary.cells, doubts)));
+    if !summary.cells.is_empty() {
+        cells.table(of_cells(&summary.cells, doubts));
     }
     let mut depth_one = Section::new("depth-one", "", "One I/O in flight");
-    if !check.summary.depth_one.is_empty() {
-        depth_one.put(Block::Table(of_depth_one(check, doubts)));
+    if !summary.depth_one.is_empty() {
+        depth_one.table(of_depth_one(check, doubts));
     }
     let mut depth = Section::new("saturation", "", "Where it saturates");
     if let Some(step) = check.step(StepKind::Depth).filter(|step| !step.points.is_empty()) {
@@ -70,21 +70,10 @@ pub(super) fn sections(check: &Check, all: &mut Document) {
         }
     }
     let mut costs = Section::new("costs", "", "What one I/O costs");
-    if !check.summary.costs.is_empty() {
-        costs.put(Block::Table(of_costs(check, doubts)));
+    if !summary.costs.is_empty() {
+        costs.table(of_costs(check, doubts));
     }
     all.sections.extend([cells, depth_one, depth, costs]);
-}
-
-/// The names in order of appearance.
-pub(super) fn distinct<'a, T: PartialEq + ?Sized>(names: impl Iterator<Item = &'a T>) -> Vec<&'a T> {
-    let mut known: Vec<&T> = Vec::new();
-    for name in names {
-        if !known.contains(&name) {
-            known.push(name);
-        }
-    }
-    known
 }
 
 /// One row a cell: read beside write.
@@ -104,45 +93,32 @@ fn of_cells(cells: &[answers::Cell], doubts: &mut Doubts) -> Table {
 }
 
 fn halves(cell: &answers::Cell, doubts: &mut Doubts) -> [Cell; 3] {
-    let marks = doubts.note(
-        cell.caveats.iter().filter(|caveat| !of_latency(caveat)),
-        &format!("{} {}", cell.name, cell.direction.name()),
-    );
-    [
-        megabytes(cell.bandwidth.mean).into(),
-        Cell::interval(Quantity::Count, cell.iops),
-        Cell::from(cell.latency_mean.to_string()).marked(marks),
-    ]
+    let caveats = cell.caveats.iter().filter(|caveat| !of_latency(caveat));
+    let marks = doubts.note(caveats, &format!("{} {}", cell.name, cell.direction.name()));
+    let iops = Cell::interval(Quantity::Count, cell.iops);
+    [megabytes(cell.bandwidth.mean).into(), iops, Cell::from(cell.latency_mean.to_string()).marked(marks)]
 }
 
 /// The percentiles of one I/O in flight.
 fn of_depth_one(check: &Check, doubts: &mut Doubts) -> Table {
-    let heads = ["mean".to_owned()].into_iter().chain(PERCENTILES.map(percentile_name));
-    let heads = heads.chain(["max".to_owned(), "I/Os".to_owned()]).map(Column::number);
-    let mut table = Table::new(std::iter::once(Column::words("depth 1")).chain(heads).collect());
-    table.columns[1] = Column::number("mean").page();
-    for one in &check.summary.depth_one {
-        table.row(depth_one_row(check, one, doubts));
-    }
-    table
-}
-
-fn depth_one_row(check: &Check, one: &DepthOne, doubts: &mut Doubts) -> Vec<Cell> {
     let points = check.step(StepKind::Latency).map_or(&[][..], |step| &step.points);
-    let mine = points.iter().filter(|point| point.outcome.flow(one.direction).latency.count > 0);
-    let caveats = mine.flat_map(|point| &point.outcome.caveats).filter(|caveat| !of_latency(caveat));
-    let marks = doubts.note(caveats, &format!("{} at depth 1", one.direction.name()));
-    let mut row = vec![Cell::from(one.direction.name()).marked(marks), one.mean.to_string().into()];
+    let name = |one: &DepthOne| {
+        let mine = points.iter().filter(|point| point.outcome.flow(one.direction).latency.count > 0);
+        let caveats = mine.flat_map(|point| &point.outcome.caveats).filter(|caveat| !of_latency(caveat));
+        let marks = doubts.note(caveats, &format!("{} at depth 1", one.direction.name()));
+        Cell::from(one.direction.name()).marked(marks)
+    };
+    let mut table = Table::over(&check.summary.depth_one)
+        .words("depth 1", name)
+        .column(Column::number("mean").page(), |one| one.mean.to_string());
     for wanted in PERCENTILES {
-        let found = one.percentiles.iter().find(|(percent, _)| same(*percent, wanted));
-        row.push(match found {
-            Some((_, nanos)) => nanos.to_string().into(),
-            // Said by its absence: ten samples must exceed a percentile.
-            None => "-".into(),
+        // Said by its absence: ten samples must exceed a percentile.
+        table = table.number(percentile_name(wanted), |one| {
+            let found = one.percentiles.iter().find(|(percent, _)| same(*percent, wanted));
+            or_dash(found, |(_, nanos)| nanos.to_string())
         });
     }
-    row.extend([one.max.to_string(), count(one.samples)].map(Cell::from));
-    row
+    table.number("max", |one| one.max.to_string()).number("I/Os", |one| count(one.samples)).done()
 }
 
 pub(super) fn same(a: f64, b: f64) -> bool {
@@ -182,46 +158,39 @@ fn at_depth(check: &Check, curve: &StepCurve<'_>, depth: f64) -> [String; 2] {
     };
     let star = if knee(check, curve).is_some_and(|knee| same(knee, depth)) { " *" } else { "  " };
     let p99 = point.outcome.latency().quantile_ns(0.99).map(iostack_model::Nanos);
-    [rate(point.outcome.iops.mean) + star, latency(p99)]
+    [rate(point.outcome.iops.mean) + star, or_dash(p99, |p99| p99.to_string())]
 }
 
 /// Depth at which each curve saturates, and how many I/Os the device worked on.
 pub(super) fn saturation(check: &Check) -> Option<String> {
     let step = check.step(StepKind::Depth)?;
     let most = depths(step).last().copied().unwrap_or_default();
-    let measured = check
-        .summary
-        .saturation
-        .iter()
-        .filter(|one| step.points.iter().any(|point| point.series == one.series));
-    let each = measured.map(|one| {
+    let is_measured = |one: &&Saturation| step.points.iter().any(|point| point.series == one.series);
+    let each = check.summary.saturation.iter().filter(is_measured).map(|one| {
         let at = one.depth.map_or_else(|| format!("not by {most}"), |depth| format!("at {depth}"));
         format!("{} {at} ({} IOPS, {:.0} I/Os at once)", one.series, rate(one.iops_max), one.parallelism)
     });
-    let told = each.collect::<Vec<_>>().join(", ");
+    let told = each.joined(", ");
     (!told.is_empty()).then_some(told)
 }
 
 /// Costs of each way of asking.
 fn of_costs(check: &Check, doubts: &mut Doubts) -> Table {
-    let mut table =
-        Table::of(&["cost of one I/O", "IOPS", "CPU ns", "clocks", "calls", "sleeps", "IOPS/core"]);
     let points = check.step(StepKind::Engines).map_or(&[][..], |step| &step.points);
-    for cost in &check.summary.costs {
-        let mine = points.iter().find(|point| point_name(point) == cost.label);
-        let caveats = mine.iter().flat_map(|point| &point.outcome.caveats);
+    let point = |cost: &Cost| points.iter().find(|point| point_name(point) == cost.label);
+    let name = |cost: &Cost| {
+        let caveats = point(cost).into_iter().flat_map(|point| &point.outcome.caveats);
         let marks = doubts.note(caveats.filter(|caveat| !of_latency(caveat)), &cost.label);
-        let clocks =
-            if cost.clocks_per_io > 0.0 { format!("{:.0}", cost.clocks_per_io) } else { "-".to_owned() };
-        table.row([
-            Cell::from(cost.label.replace(", depth ", " Q")).marked(marks),
-            mine.map_or_else(|| "-".to_owned(), |point| rate(point.outcome.iops.mean)).into(),
-            format!("{:.0}", cost.cpu_ns_per_io).into(),
-            clocks.into(),
-            format!("{:.2}", cost.syscalls_per_io).into(),
-            format!("{:.2}", cost.switches_per_io).into(),
-            rate(cost.iops_per_core).into(),
-        ]);
-    }
-    table
+        Cell::from(cost.label.replace(", depth ", " Q")).marked(marks)
+    };
+    let clocks = |cost: &Cost| Some(cost.clocks_per_io).filter(|clocks| *clocks > 0.0);
+    Table::over(&check.summary.costs)
+        .words("cost of one I/O", name)
+        .number("IOPS", |cost| or_dash(point(cost), |point| rate(point.outcome.iops.mean)))
+        .number("CPU ns", |cost| format!("{:.0}", cost.cpu_ns_per_io))
+        .number("clocks", |cost| or_dash(clocks(cost), |clocks| format!("{clocks:.0}")))
+        .number("calls", |cost| format!("{:.2}", cost.syscalls_per_io))
+        .number("sleeps", |cost| format!("{:.2}", cost.switches_per_io))
+        .number("IOPS/core", |cost| rate(cost.iops_per_core))
+        .done()
 }

@@ -1,11 +1,13 @@
 //! The steps that a check tells in a line each: size, threads, paths, sync, sustained, schedulers.
 
 use iostack_model::answers::{Check, Point, Step, StepKind};
-use iostack_model::{Bins, Caveat, IntervalFlow, Nanos};
+use iostack_model::{Caveat, IntervalFlow, Nanos};
 
+use super::compared::call_latency;
 use super::{of_latency, of_rate};
 use crate::document::{Block, Document, Section};
 use crate::html::figures::{StepCurve, curves};
+use crate::lists::Joined;
 use crate::text::format::{change, megabytes, rate};
 use crate::text::glyphs::sparkline;
 
@@ -35,24 +37,16 @@ const SHOWN: [(StepKind, &str); 4] = [
 pub(super) fn section(check: &Check, all: &mut Document) {
     let mut section = Section::new("steps", "", "The steps in a line each");
     let mut absent: Vec<&str> = Vec::new();
-    for (id, word) in SHOWN {
-        match check.step(id) {
-            None => absent.push(id.name()),
-            Some(step) if step.note.is_some() => {
-                section.screen(noted(word, step));
-            }
-            Some(_) => {}
-        }
-    }
-    for (id, word, tell) in TOLD {
-        match check.step(id) {
-            None => absent.push(id.name()),
-            Some(step) if step.points.is_empty() => {
-                section.screen(noted(word, step));
-            }
-            Some(step) => {
-                section.put(line(check, word, step, tell, all));
-            }
+    let shown = SHOWN.into_iter().map(|(id, word)| (id, word, None));
+    for (id, word, tell) in shown.chain(TOLD.into_iter().map(|(id, word, tell)| (id, word, Some(tell)))) {
+        let Some(step) = check.step(id) else {
+            absent.push(id.name());
+            continue;
+        };
+        match tell {
+            Some(tell) if !step.points.is_empty() => _ = section.put(line(check, word, step, tell, all)),
+            None if step.note.is_none() => {}
+            _ => _ = section.screen(noted(word, step)),
         }
     }
     if !absent.is_empty() {
@@ -80,13 +74,12 @@ fn line(check: &Check, word: &str, step: &Step, tell: StepTeller, all: &mut Docu
 /// Each series with its points. A name is said only where there are several and the points do not say it themselves.
 fn by_series(step: &Step, tell: impl Fn(&Point, &[&Point]) -> String) -> String {
     let curves = curves(&step.points);
-    let several = curves.len() > 1;
     let each = curves.iter().map(|StepCurve { name, points, .. }| {
-        let told: Vec<String> = points.iter().map(|point| tell(point, points)).collect();
+        let told = points.iter().map(|point| tell(point, points)).joined(", ");
         let says_itself = points.iter().all(|point| point.label == point.series.name());
-        if several && !says_itself { format!("{name}: {}", told.join(", ")) } else { told.join(", ") }
+        if curves.len() > 1 && !says_itself { format!("{name}: {told}") } else { told }
     });
-    each.collect::<Vec<_>>().join("; ")
+    each.joined("; ")
 }
 
 /// A value within this share of a curve's largest is as good as the largest.
@@ -104,7 +97,7 @@ fn sizes(step: &Step, _: &[&Caveat]) -> String {
         let (point, most) = first_as_good(&points, |point| point.outcome.bandwidth())?;
         Some(format!("{name} {} ({})", megabytes(most), point.label))
     });
-    format!("MB/s: {}", told.collect::<Vec<_>>().join(", "))
+    format!("MB/s: {}", told.joined(", "))
 }
 
 fn threads(step: &Step, _: &[&Caveat]) -> String {
@@ -112,36 +105,28 @@ fn threads(step: &Step, _: &[&Caveat]) -> String {
         let (point, most) = first_as_good(&points, |point| point.outcome.iops.mean)?;
         Some(format!("{} from {} ({name})", rate(most), point.label))
     });
-    format!("most IOPS: {}", told.collect::<Vec<_>>().join(", "))
+    format!("most IOPS: {}", told.joined(", "))
 }
 
 /// The paths at the smallest size, where their cost per I/O shows.
 fn paths(step: &Step, _: &[&Caveat]) -> String {
     let smallest = step.points.iter().map(|point| point.x).fold(f64::INFINITY, f64::min);
     let some: Vec<&Point> = step.points.iter().filter(|point| point.x <= smallest).collect();
-    let told = some.iter().enumerate().map(|(index, point)| {
-        // Said once what the parentheses hold.
-        let what = if index == 0 { "CPU " } else { "" };
-        let cost = point
-            .outcome
-            .cpu_ns_per_io()
-            .map_or_else(String::new, |ns| format!(" ({what}{})", Nanos(ns as u64)));
-        format!("{} {}{cost}", point.series, rate(point.outcome.iops.mean))
+    // Said once what the parentheses hold.
+    let whats = std::iter::once("CPU ").chain(std::iter::repeat(""));
+    let told = some.iter().zip(whats).map(|(point, what)| {
+        let cost = point.outcome.cpu_ns_per_io().map(|ns| format!(" ({what}{})", Nanos(ns as u64)));
+        format!("{} {}{}", point.series, rate(point.outcome.iops.mean), cost.unwrap_or_default())
     });
-    let label = some.first().map_or("", |point| point.label.as_str());
-    format!("{label}: {}", told.collect::<Vec<_>>().join("; "))
+    format!("{}: {}", some.first().map_or("", |point| &point.label), told.joined("; "))
 }
 
 fn syncs(step: &Step, _: &[&Caveat]) -> String {
     by_series(step, |point, _| {
-        let bins = if point.outcome.sync.count > 0 { &point.outcome.sync } else { &point.outcome.latency() };
-        format!("{} {}", point.label, percentiles(bins))
+        let bins = call_latency(&point.outcome);
+        let at = |fraction| Nanos(bins.quantile_ns(fraction).unwrap_or_default());
+        format!("{} p50 {} p99 {}", point.label, at(0.5), at(0.99))
     })
-}
-
-fn percentiles(bins: &Bins) -> String {
-    let at = |fraction| Nanos(bins.quantile_ns(fraction).unwrap_or_default());
-    format!("p50 {} p99 {}", at(0.5), at(0.99))
 }
 
 /// The best of each series with its rate, the others against it: the same where the intervals share a value.
@@ -162,17 +147,11 @@ fn against_the_best(step: &Step, _: &[&Caveat]) -> String {
 
 /// The curve and its shape in words.
 fn sustained(step: &Step, caveats: &[&Caveat]) -> String {
-    let each = step.points.iter().map(|point| {
-        let series = &point.outcome.series;
-        let rates: Vec<f64> = series.iter().map(rate_of).collect();
-        format!(
-            "{} {} {}",
-            sparkline(&rates, SPARK),
-            point.series,
-            shape(caveats, &rates, point.outcome.elapsed)
-        )
+    let each = step.points.iter().map(|Point { outcome, series, .. }| {
+        let rates: Vec<f64> = outcome.series.iter().map(rate_of).collect();
+        format!("{} {series} {}", sparkline(&rates, SPARK), shape(caveats, &rates, outcome.elapsed))
     });
-    each.collect::<Vec<_>>().join("; ")
+    each.joined("; ")
 }
 
 /// I/Os per second of one element of a series.
@@ -182,13 +161,12 @@ pub(crate) fn rate_of(slice: &IntervalFlow) -> f64 {
 
 /// Level, cliff, step or slope: as the outcome's caveats say, since they are what the statistics found.
 fn shape(caveats: &[&Caveat], rates: &[f64], elapsed: Nanos) -> String {
+    let moved = |word: &str, at: &Nanos, before: &f64, after: &f64| {
+        Some(format!("{word} at {at}: {} to {} IOPS", rate(*before), rate(*after)))
+    };
     let found = caveats.iter().find_map(|caveat| match caveat {
-        Caveat::Cliff { at, before, after } => {
-            Some(format!("falls at {at}: {} to {} IOPS", rate(*before), rate(*after)))
-        }
-        Caveat::RateStep { at, before, after } => {
-            Some(format!("steps at {at}: {} to {} IOPS", rate(*before), rate(*after)))
-        }
+        Caveat::Cliff { at, before, after } => moved("falls", at, before, after),
+        Caveat::RateStep { at, before, after } => moved("steps", at, before, after),
         Caveat::Slope { per_minute } => Some(format!("drifts by {} a minute", change(per_minute * 100.0))),
         Caveat::Unstable { relative } => Some(format!("is uneven, ±{:.0} %", relative * 100.0)),
         _ => None,

@@ -3,7 +3,7 @@
 use iostack_model::answers::{BudgetVerdict, CostChange};
 
 use super::words::change;
-use crate::document::{Block, Column, Document, Section, Table};
+use crate::document::{Column, Document, Section, Table};
 use crate::text::format::count;
 
 /// Document of `iostack lab cost --assert`.
@@ -31,7 +31,7 @@ pub fn budgets(verdicts: &[BudgetVerdict]) -> Document {
     }
     if !verdicts.is_empty() {
         let mut section = Section::new("budgets", "Budgets", "What each I/O may cost");
-        section.put(Block::Table(table));
+        section.table(table);
         all.sections.push(section);
     }
     all.next = Some(if broken > 0 {

@@ -4,9 +4,9 @@ use iostack_model::answers::{CostChange, CostDiff};
 
 use super::survey::side_by_side;
 use super::words::{change, change_percent, circumstances, clocks, share, sum};
-use crate::document::{Bar, Block, Cell, Column, Row, Section, Table};
+use crate::document::{Bar, Block, Cell, Column, Columns, Row, Section, Table};
 use crate::html::colours::Colours;
-use crate::text::format::count;
+use crate::text::format::{count, or_dash};
 
 /// Functions before the fold.
 const FUNCTIONS: usize = 24;
@@ -34,7 +34,7 @@ pub(super) fn sections(diff: &CostDiff, colours: &Colours<'_>) -> Vec<Section> {
     }
     head.fact("before", circumstances(&diff.before.case)).fact("after", circumstances(&diff.after.case));
     let mut whole = Section::new("changed", "What changed", "What changed");
-    whole.put(Block::Table(figures(diff)));
+    whole.table(figures(diff));
     let names = ["before", "after"].map(str::to_owned);
     let mut bars = Section::default();
     side_by_side(&mut bars, &[&diff.before, &diff.after], &names, colours);
@@ -42,16 +42,19 @@ pub(super) fn sections(diff: &CostDiff, colours: &Colours<'_>) -> Vec<Section> {
     vec![head, whole, layers(diff, colours), functions(diff, colours)]
 }
 
-/// Cells: before, after, the change, and the change in percent.
-fn cells(before: u64, after: u64) -> [Cell; 4] {
-    [count(before), count(after), change(before, after), change_percent(before, after)].map(Cell::from)
+/// Columns: before, after, the change, and the change in percent.
+fn changes<Each: Copy>(mut table: Columns<Each>, of: impl Fn(Each) -> (u64, u64)) -> Columns<Each> {
+    for (at, head) in ["before", "after", "change", "%"].into_iter().enumerate() {
+        table = table.number(head, |each| cells(of(each))[at].clone());
+    }
+    table
 }
 
-const HEADS: [&str; 4] = ["before", "after", "change", "%"];
+fn cells((before, after): (u64, u64)) -> [String; 4] {
+    [count(before), count(after), change(before, after), change_percent(before, after)]
+}
 
 fn figures(diff: &CostDiff) -> Table {
-    let mut table = Table::new(vec![Column::words("of one I/O")]);
-    table.columns.extend(HEADS.map(Column::number));
     let CostDiff { before, after, .. } = diff;
     let registers = before.registers().zip(after.registers());
     let rows = [
@@ -60,13 +63,9 @@ fn figures(diff: &CostDiff) -> Table {
         ("register writes", registers.map(|(before, after)| (before.1, after.1))),
         ("modelled clocks", clocks(before).zip(clocks(after))),
     ];
-    for (name, figures) in rows {
-        if let Some((before, after)) = figures {
-            table.row(std::iter::once(Cell::from(name)).chain(cells(before, after)));
-        }
-    }
-    let modal = [before, after]
-        .map(|cost| cost.modes.first().map_or_else(|| "-".to_owned(), |mode| share(mode.ios, cost.ios)));
+    let rows = rows.into_iter().filter_map(|(name, figures)| Some((name, figures?)));
+    let mut table = changes(Table::over(rows).words("of one I/O", |(name, _)| name), |(_, of)| of).done();
+    let modal = [before, after].map(|cost| or_dash(cost.modes.first(), |mode| share(mode.ios, cost.ios)));
     table.row(std::iter::once("I/Os that had it, %".to_owned()).chain(modal));
     table
 }
@@ -79,17 +78,13 @@ fn layers(diff: &CostDiff, colours: &Colours<'_>) -> Section {
         return section;
     }
     let most = diff.layers.iter().map(|one| one.after.abs_diff(one.before)).max().unwrap_or(0).max(1) as f64;
-    let mut table = Table::new(vec![Column::words("layer")]);
-    table.columns.extend(HEADS.map(Column::number));
-    table.columns.push(Column::changes());
-    for one in &diff.layers {
-        let bar = Bar::whole(one.after as f64 - one.before as f64, most, colours.slot(&one.name));
-        let figures = cells(one.before, one.after);
-        table.row(std::iter::once(Cell::from(&one.name)).chain(figures).chain([Cell::of_bar(bar)]));
-    }
-    "Layers without a change are left out; the changes add up to that of the whole."
-        .clone_into(&mut table.caption);
-    section.put(Block::Table(table));
+    let table =
+        changes(Table::over(&diff.layers).words("layer", |one| &one.name), |one| (one.before, one.after));
+    let table = table.column(Column::changes(), |one| {
+        Bar::whole(one.after as f64 - one.before as f64, most, colours.slot(&one.name))
+    });
+    let caption = "Layers without a change are left out; the changes add up to that of the whole.";
+    section.table(Table { caption: caption.to_owned(), ..table.done() });
     section
 }
 
@@ -98,20 +93,18 @@ fn functions(diff: &CostDiff, colours: &Colours<'_>) -> Section {
     if diff.functions.is_empty() {
         return section;
     }
-    let mut table = Table::new(["function", "layer"].map(Column::words).to_vec());
-    table.columns.extend(HEADS.map(Column::number));
-    for one in &diff.functions {
-        let name = Cell::from(&one.name).coloured(colours.slot(&one.layer));
-        table.row([name, Cell::from(&one.layer)].into_iter().chain(cells(one.before, one.after)));
-    }
+    let table = Table::over(&diff.functions)
+        .words("function", |one| Cell::from(&one.name).coloured(colours.slot(&one.layer)))
+        .words("layer", |one| &one.layer);
+    let mut table = changes(table, |one| (one.before, one.after)).done();
     let sums = |name: String, rows: &[CostChange]| {
-        let (before, after) = (sum(rows.iter().map(|one| one.before)), sum(rows.iter().map(|one| one.after)));
-        Row::of([Cell::from(name), Cell::default()].into_iter().chain(cells(before, after)))
+        let both = (sum(rows.iter().map(|one| one.before)), sum(rows.iter().map(|one| one.after)));
+        Row::of([name, String::new()].into_iter().chain(cells(both)))
     };
     let rest = &diff.functions[diff.functions.len().min(FUNCTIONS)..];
     table.shown = FUNCTIONS;
     table.rest = Some(sums(format!("... {} more", count(rest.len() as u64)), rest));
     table.sums.push(sums("SUM of what changed".to_owned(), &diff.functions));
-    section.put(Block::Table(table));
+    section.table(table);
     section
 }

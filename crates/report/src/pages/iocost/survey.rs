@@ -8,9 +8,10 @@ use std::cmp::Reverse;
 use iostack_model::answers::IoCost;
 
 use super::words::{clocks, share, sum, tell_apart};
-use crate::document::{Bar, Block, Cell, Column, Section, Table};
+use crate::document::{Bar, Column, Section, Table};
 use crate::html::colours::Colours;
-use crate::text::format::count;
+use crate::lists::{Joined, distinct};
+use crate::text::format::{count, or_dash};
 
 /// Layers named on a screen: where most of a case goes.
 const MOST: usize = 4;
@@ -36,12 +37,8 @@ pub(super) fn head(costs: &[IoCost]) -> Section {
     if !common.is_empty() {
         head.fact("all", common);
     }
-    let mut ways: Vec<&str> = Vec::new();
-    for cost in costs {
-        if !ways.contains(&cost.how.as_str()) {
-            ways.push(&cost.how);
-            head.fact("counted", &cost.how);
-        }
+    for how in distinct(costs.iter().map(|cost| &cost.how)) {
+        head.fact("counted", how);
     }
     head
 }
@@ -62,49 +59,32 @@ pub(super) fn side_by_side(
     names: &[String],
     colours: &Colours<'_>,
 ) {
-    let number = Column::number;
-    let columns = vec![
-        Column::words("case"),
-        Column::bars("").page(),
-        number("instr."),
-        number("modal %"),
-        number("r/w"),
-        number("clocks"),
-        Column::words("most of it in, %").screen(),
-    ];
-    let mut table = Table::new(columns);
-    "Instructions of one I/O by layer".clone_into(&mut table.heading);
     let order = order(costs, colours);
     let most = costs.iter().map(|cost| cost.instructions).max().unwrap_or(0) as f64;
-    for (cost, name) in costs.iter().zip(names) {
-        let parts = parts(cost, &order, colours);
-        let registers = cost.registers().map(|(reads, writes)| format!("{}/{}", count(reads), count(writes)));
+    let largest = |cost: &IoCost| {
         let largest = cost.layers.iter().take(MOST).map(|layer| {
             let part = layer.instructions as f64 / cost.instructions.max(1) as f64;
             format!("{} {:.0}", layer.layer, part * 100.0)
         });
-        table.row([
-            Cell::from(name),
-            Cell::of_bar(Bar { parts, most }),
-            count(cost.instructions).into(),
-            cost.modes.first().map_or_else(|| "-".to_owned(), |mode| share(mode.ios, cost.ios)).into(),
-            registers.unwrap_or_else(|| "-".to_owned()).into(),
-            clocks(cost).map_or_else(|| "-".to_owned(), count).into(),
-            largest.collect::<Vec<_>>().join(", ").into(),
-        ]);
+        largest.joined(", ")
+    };
+    let table = Table::over(costs.iter().copied().zip(names))
+        .words("case", |(_, name)| name)
+        .column(Column::bars("").page(), |(cost, _)| Bar { parts: parts(cost, &order, colours), most })
+        .number("instr.", |(cost, _)| count(cost.instructions))
+        .number("modal %", |(cost, _)| or_dash(cost.modes.first(), |mode| share(mode.ios, cost.ios)))
+        .number("r/w", |(cost, _)| {
+            or_dash(cost.registers(), |(reads, writes)| format!("{}/{}", count(reads), count(writes)))
+        })
+        .number("clocks", |(cost, _)| or_dash(clocks(cost), count))
+        .column(Column::words("most of it in, %").screen(), |(cost, _)| largest(cost));
+    section.table(Table { heading: "Instructions of one I/O by layer".to_owned(), ..table.done() });
+    let layers = layers(costs);
+    let mut numbers = Table::over(&layers).words("layer", |layer| layer);
+    for (cost, name) in costs.iter().zip(names) {
+        numbers = numbers.number(name, |layer| count(of_layer(cost, layer)));
     }
-    section.put(Block::Table(table));
-    let mut heads = vec!["layer"];
-    heads.extend(names.iter().map(String::as_str));
-    let mut numbers = Table::of(&heads);
-    for layer in layers(costs) {
-        let own = costs.iter().map(|cost| count(of_layer(cost, &layer)));
-        numbers.row(std::iter::once(layer.clone()).chain(own));
-    }
-    let mut inner = Section::default();
-    let summary = format!("All {} layers in numbers", numbers.rows.len());
-    inner.put(Block::Table(numbers));
-    section.page(Block::Fold(summary, inner));
+    section.folded(format!("All {} layers in numbers", layers.len()), numbers.done());
 }
 
 /// Instructions of a layer; none where a case does not have it.
@@ -134,9 +114,9 @@ fn order<'a>(costs: &[&IoCost], colours: &Colours<'a>) -> Vec<&'a str> {
 
 /// Parts of the bar of a case; what has no colour of its own is its grey end.
 fn parts(cost: &IoCost, order: &[&str], colours: &Colours<'_>) -> Vec<(usize, f64, String)> {
-    let rest =
-        cost.layers.iter().filter(|row| !order.contains(&row.layer.as_str())).map(|row| row.instructions);
+    let rest = cost.layers.iter().filter(|row| !order.contains(&row.layer.as_str()));
+    let rest = (colours.slot(""), sum(rest.map(|row| row.instructions)), "smaller ones");
     let known = order.iter().map(|&layer| (colours.slot(layer), of_layer(cost, layer), layer));
-    let parts = known.chain([(colours.slot(""), sum(rest), "smaller ones")]).filter(|(_, own, _)| *own > 0);
+    let parts = known.chain([rest]).filter(|(_, own, _)| *own > 0);
     parts.map(|(slot, own, name)| (slot, own as f64, name.to_owned())).collect()
 }

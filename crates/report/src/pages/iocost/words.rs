@@ -6,6 +6,7 @@
 use iostack_model::Bytes;
 use iostack_model::answers::{ClockPrices, CostCase, CostFunction, IoCost};
 
+use crate::lists::{Joined, distinct, grouped};
 use crate::text::format::{count, percent, significant};
 
 /// Limits of every count, whatever was counted.
@@ -59,9 +60,8 @@ pub(crate) fn subject(case: &CostCase) -> String {
 
 /// Circumstances of a case: everything but its request and device.
 pub(crate) fn circumstances(case: &CostCase) -> String {
-    let parts: Vec<CasePart> = parts(case).into_iter().skip(3).collect();
-    let told: Vec<&str> = parts.iter().filter(|part| !part.usual).map(|part| part.text.as_str()).collect();
-    told.join(", ")
+    let parts = parts(case).into_iter().skip(3).filter(|part| !part.usual);
+    parts.map(|part| part.text).joined(", ")
 }
 
 /// Several cases: what all have, and the name of each by what differs.
@@ -75,20 +75,12 @@ pub(crate) struct Cases {
 /// Names each case by what differs from the others. The device is always named.
 pub(crate) fn tell_apart(costs: &[IoCost]) -> Cases {
     let parts: Vec<Vec<CasePart>> = costs.iter().map(|cost| parts(&cost.case)).collect();
-    let mut names = vec![Vec::new(); costs.len()];
-    let mut common = Vec::new();
-    let Some(first) = parts.first() else { return Cases { common: String::new(), names: Vec::new() } };
-    for (index, part) in first.iter().enumerate() {
-        let alike = parts.iter().all(|other| other[index].text == part.text);
-        if index == 0 || !alike {
-            for (name, each) in names.iter_mut().zip(&parts) {
-                name.push(each[index].text.clone());
-            }
-        } else if !part.usual {
-            common.push(part.text.clone());
-        }
-    }
-    Cases { common: common.join(", "), names: names.iter().map(|words| words.join(" ")).collect() }
+    let alike = |at: usize| parts.iter().all(|other| other[at].text == parts[0][at].text);
+    let (common, told): (Vec<usize>, Vec<usize>) =
+        (0..parts.first().map_or(0, Vec::len)).partition(|&at| at > 0 && alike(at));
+    let name = |of: &Vec<CasePart>| told.iter().map(|&at| &of[at].text).joined(" ");
+    let common = common.iter().map(|&at| &parts[0][at]).filter(|part| !part.usual);
+    Cases { common: common.map(|part| &part.text).joined(", "), names: parts.iter().map(name).collect() }
 }
 
 /// A part of the whole as a bare percentage.
@@ -140,15 +132,11 @@ pub(crate) fn place(function: &CostFunction) -> &str {
 /// The sum with its prices: `11,574 instructions x 1.000 + 0 register reads x 2,100 + 0 writes x 250`.
 pub(crate) fn clock_sum(cost: &IoCost) -> Option<String> {
     let (reads, writes) = cost.registers()?;
+    let [own, reads, writes] = [cost.instructions, reads, writes].map(count);
     let ClockPrices { cpi, mmio_read, mmio_write } = cost.prices;
+    let [cpi, read, write] = [cpi, mmio_read, mmio_write].map(price);
     Some(format!(
-        "{} instructions x {} + {} register reads x {} + {} register writes x {}",
-        count(cost.instructions),
-        price(cpi),
-        count(reads),
-        price(mmio_read),
-        count(writes),
-        price(mmio_write)
+        "{own} instructions x {cpi} + {reads} register reads x {read} + {writes} register writes x {write}"
     ))
 }
 
@@ -163,20 +151,12 @@ pub(crate) fn price(value: f64) -> String {
 
 /// The prices of several cases, each set once.
 pub(crate) fn prices<'a>(costs: impl Iterator<Item = &'a IoCost>) -> String {
-    let mut sets: Vec<String> = Vec::new();
-    for cost in costs {
+    let told = costs.map(|cost| {
         let ClockPrices { cpi, mmio_read, mmio_write } = cost.prices;
-        let told = format!(
-            "{} an instruction, {} a register read, {} a register write",
-            price(cpi),
-            price(mmio_read),
-            price(mmio_write)
-        );
-        if !sets.contains(&told) {
-            sets.push(told);
-        }
-    }
-    sets.join("; or ")
+        let [cpi, read, write] = [cpi, mmio_read, mmio_write].map(price);
+        format!("{cpi} an instruction, {read} a register read, {write} a register write")
+    });
+    distinct(told).join("; or ")
 }
 
 /// Modelled clocks of an I/O, rounded.
@@ -188,25 +168,17 @@ pub(crate) fn clocks(cost: &IoCost) -> Option<u64> {
 
 /// Agreement of the boots: `11,574 in each of 5 boots`, `11,574 in 4 of 5 boots, 11,582 in 1`.
 pub(crate) fn boots(cost: &IoCost) -> String {
-    let mut kinds: Vec<(u64, usize)> = Vec::new();
-    for &modal in &cost.boots {
-        match kinds.iter_mut().find(|(kind, _)| *kind == modal) {
-            Some((_, times)) => *times += 1,
-            None => kinds.push((modal, 1)),
-        }
-    }
+    let kinds = grouped(cost.boots.iter().map(|&modal| (modal, ())));
+    let mut kinds: Vec<(u64, usize)> = kinds.into_iter().map(|(modal, times)| (modal, times.len())).collect();
     kinds.sort_by_key(|&(modal, times)| (std::cmp::Reverse(times), modal));
     let all = cost.boots.len();
     match kinds[..] {
         [] => String::new(),
         [(modal, 1)] => format!("{} in the only boot: nobody knows whether another agrees", count(modal)),
         [(modal, _)] => format!("{} in each of {all} boots", count(modal)),
-        _ => {
-            let told = kinds.iter().enumerate().map(|(index, (modal, times))| {
-                let of = if index == 0 { format!(" of {all} boots") } else { String::new() };
-                format!("{} in {times}{of}", count(*modal))
-            });
-            told.collect::<Vec<_>>().join(", ")
+        [(modal, times), ref others @ ..] => {
+            let others = others.iter().map(|(modal, times)| format!(", {} in {times}", count(*modal)));
+            format!("{} in {times} of {all} boots{}", count(modal), others.joined(""))
         }
     }
 }
@@ -218,11 +190,9 @@ pub(crate) fn broken_sum(cost: &IoCost) -> Option<String> {
     if layers == cost.instructions && functions == cost.instructions {
         return None;
     }
+    let [layers, functions, all] = [layers, functions, cost.instructions].map(count);
     Some(format!(
-        "The parts do not add up: layers {}, functions {}, the I/O {}. Please report it.",
-        count(layers),
-        count(functions),
-        count(cost.instructions)
+        "The parts do not add up: layers {layers}, functions {functions}, the I/O {all}. Please report it."
     ))
 }
 
@@ -231,22 +201,17 @@ const READING: u64 = 8;
 
 /// Difference to the guest's own counter, in words.
 pub(crate) fn time_stamp(cost: &IoCost) -> String {
-    match cost.tsc_excess {
-        Some(0) => "the guest's own time-stamp counter saw the same number".to_owned(),
-        Some(excess) if excess > 0 => format!(
-            "the guest's own time-stamp counter saw {} more, the code between its readings and the marks",
-            count(excess.unsigned_abs())
-        ),
-        Some(excess) if excess.unsigned_abs() <= READING => format!(
-            "the guest's own time-stamp counter agrees: {} fewer, of the code that reads it",
-            count(excess.unsigned_abs())
-        ),
-        Some(excess) => format!(
-            "the guest's own time-stamp counter saw {} FEWER: one of the two is wrong; please report it",
-            count(excess.unsigned_abs())
-        ),
-        None => "the guest's time-stamp counter does not compare: the processor idled meanwhile".to_owned(),
-    }
+    let Some(excess) = cost.tsc_excess else {
+        return "the guest's time-stamp counter does not compare: the processor idled meanwhile".to_owned();
+    };
+    let size = count(excess.unsigned_abs());
+    let saw = match excess {
+        0 => "saw the same number".to_owned(),
+        1.. => format!("saw {size} more, the code between its readings and the marks"),
+        _ if excess.unsigned_abs() <= READING => format!("agrees: {size} fewer, of the code that reads it"),
+        _ => format!("saw {size} FEWER: one of the two is wrong; please report it"),
+    };
+    format!("the guest's own time-stamp counter {saw}")
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use iostack_model::Interval;
 use iostack_model::answers::{IolatComparison, LayerChange, Moved, TestChange};
 
-use super::{clocks, or_dash, share};
+use super::{clocks, share};
 use crate::document::{Block, Cell, Column, Row, Section, Table};
 use crate::html::numbers::Quantity;
-use crate::text::format::{brief, change, percent};
+use crate::text::format::{brief, change, or_dash, percent};
 
 /// Changed layers before the fold.
 const CHANGES: usize = 20;
@@ -23,15 +23,26 @@ pub(super) fn section(against: &IolatComparison) -> Section {
         section.words("no test in common");
         return section;
     }
-    let [words, number] = [Column::words, Column::number];
-    let request = number("request there").page();
-    let mut table =
-        Table::new(vec![words("test"), number("there"), number("here"), request, number("change")]);
-    table.columns.extend([number("95 %"), words("it is")]);
-    for test in &against.tests {
-        table.row(of_test(test, against));
-    }
-    section.put(Block::Table(table));
+    let here = |test: &TestChange| test.reference.mean * (1.0 + test.change_percent.mean / 100.0);
+    let known = |by: &Interval| by.samples >= 3 || against.published;
+    let request = Column::number("request there").page();
+    let table = Table::over(&against.tests)
+        .words("test", |test| &test.name)
+        .number("there", |test| Quantity::Count.say(test.reference.mean))
+        .number("here", |test| Quantity::Count.say(here(test)))
+        .column(request, |test| Quantity::Nanos.say(test.reference_request_ns))
+        .number("change", |test| change(test.change_percent.mean))
+        .number("95 %", |test| {
+            let by = Some(test.change_percent).filter(known);
+            or_dash(by, |by| format!("{} to {}", change(by.low), change(by.high)))
+        })
+        .words("it is", |test| match test.moved {
+            Moved::Better => "faster",
+            Moved::Worse if against.another_machine => "slower",
+            Moved::Worse => "SLOWER",
+            other => other.name(),
+        });
+    section.table(table.done());
     if against.published {
         published(against, &mut section);
     } else {
@@ -40,46 +51,27 @@ pub(super) fn section(against: &IolatComparison) -> Section {
     section
 }
 
-fn of_test(test: &TestChange, against: &IolatComparison) -> [String; 7] {
-    let by = test.change_percent;
-    let here = test.reference.mean * (1.0 + by.mean / 100.0);
-    let known = by.samples >= 3 || against.published;
-    let word = match test.moved {
-        Moved::Better => "faster",
-        Moved::Worse if against.another_machine => "slower",
-        Moved::Worse => "SLOWER",
-        other => other.name(),
-    };
-    [
-        test.name.clone(),
-        Quantity::Count.say(test.reference.mean),
-        Quantity::Count.say(here),
-        Quantity::Nanos.say(test.reference_request_ns),
-        change(by.mean),
-        or_dash(known.then_some(by), |by| format!("{} to {}", change(by.low), change(by.high))),
-        word.to_owned(),
-    ]
-}
-
 /// Shares beside those printed, and how the layers of then are read.
 fn published(against: &IolatComparison, section: &mut Section) {
     if against.layers.is_empty() {
         return;
     }
-    let [words, number] = [Column::words, Column::number];
-    let mut table =
-        Table::new(vec![words("layer of then"), number("there %"), number("here %, direct tests")]);
-    table.columns.extend([words("our layers"), words("why").page()]);
-    "By layer".clone_into(&mut table.heading);
-    for layer in &against.layers {
-        let mapping = against.mapping.iter().find(|mapping| mapping.theirs == layer.layer);
-        let ours = mapping.map_or_else(|| layer.layer.clone(), |mapping| mapping.ours.join(" "));
-        let theirs = if layer.reference_share.is_some() { &layer.layer } else { "(not printed)" };
-        let there = or_dash(layer.reference_share, |share| format!("{:.2}", share.mean * 100.0));
-        let why = mapping.map_or("", |mapping| &mapping.why);
-        table.row([theirs.into(), there.into(), share(layer.share), Cell::from(ours), why.into()]);
-    }
-    section.put(Block::Table(table));
+    let mapping = |layer: &LayerChange| against.mapping.iter().find(|mapping| mapping.theirs == layer.layer);
+    let table = Table::over(&against.layers)
+        .words("layer of then", |layer| {
+            if layer.reference_share.is_some() { layer.layer.as_str() } else { "(not printed)" }
+        })
+        .number("there %", |layer| {
+            or_dash(layer.reference_share, |share| format!("{:.2}", share.mean * 100.0))
+        })
+        .number("here %, direct tests", |layer| share(layer.share))
+        .words("our layers", |layer| {
+            mapping(layer).map_or_else(|| layer.layer.clone(), |mapping| mapping.ours.join(" "))
+        })
+        .column(Column::words("why").page(), |layer| {
+            mapping(layer).map_or("", |mapping| mapping.why.as_str())
+        });
+    section.table(Table { heading: "By layer".to_owned(), ..table.done() });
 }
 
 /// The layers that moved, then the others: what a change of the kernel or the driver did.
@@ -91,46 +83,33 @@ fn saved(against: &IolatComparison, section: &mut Section) {
         section.words("layers were not measured in both");
         return;
     }
-    let [words, number] = [Column::words, Column::number];
-    let mut table = Table::new(vec![words("layer"), words("test"), number("there"), number("here")]);
-    table.columns.extend([number("change"), number("was %"), number("is %"), words("beyond chance").page()]);
-    "Clocks per I/O by layer".clone_into(&mut table.heading);
-    table.rows = moved.iter().chain(&others).map(|layer| of_layer(layer)).collect();
-    table.shown = shown;
+    let table = Table::over(moved.iter().chain(&others).copied())
+        .words("layer", |layer| &layer.layer)
+        .words("test", |layer| &layer.test)
+        .number("there", |layer| or_dash(layer.reference_clocks, clocks))
+        .number("here", |layer| or_dash(layer.clocks, clocks))
+        .number("change", |layer| or_dash(layer.clocks_change, clocks_change))
+        .number("was %", |layer| or_dash(layer.reference_share, |share| percent(share.mean)))
+        .number("is %", |layer| percent(layer.share.mean))
+        .column(Column::words("beyond chance").page(), |layer| match layer.moved {
+            Moved::Better => "fewer",
+            Moved::Worse => "more",
+            other => other.name(),
+        });
     let more = format!("{} of them moved", moved.len() - shown);
-    table.rest = Some(Row::of([format!("... {} more", all - shown), more]));
+    let rest = Some(Row::of([format!("... {} more", all - shown), more]));
+    let table = Table { heading: "Clocks per I/O by layer".to_owned(), shown, rest, ..table.done() };
     if moved.is_empty() {
         section.fact("layers", format!("none of {all} moved beyond the intervals"));
         section.page(Block::Table(table));
     } else {
-        section.put(Block::Table(table));
+        section.table(table);
     }
 }
 
-fn of_layer(layer: &LayerChange) -> Row {
-    let word = match layer.moved {
-        Moved::Better => "fewer",
-        Moved::Worse => "more",
-        other => other.name(),
-    };
-    let figure = |figure: Option<Interval>| figure.map_or_else(|| Cell::from("-"), clocks);
-    let by = layer.clocks_change.map_or_else(
-        || Cell::from("-"),
-        |by| {
-            let sign = if by.mean < 0.0 { "-" } else { "+" };
-            let reach = format!("±{}", brief((by.high - by.low) / 2.0));
-            let reach = if by.samples < 3 { String::new() } else { reach };
-            Cell::from(format!("{sign}{}", brief(by.mean.abs().round()))).small(reach)
-        },
-    );
-    Row::of([
-        Cell::from(&layer.layer),
-        Cell::from(&layer.test),
-        figure(layer.reference_clocks),
-        figure(layer.clocks),
-        by,
-        or_dash(layer.reference_share, |share| percent(share.mean)).into(),
-        percent(layer.share.mean).into(),
-        word.into(),
-    ])
+fn clocks_change(by: Interval) -> Cell {
+    let sign = if by.mean < 0.0 { "-" } else { "+" };
+    let around =
+        if by.samples < 3 { String::new() } else { format!("±{}", brief((by.high - by.low) / 2.0)) };
+    Cell::from(format!("{sign}{}", brief(by.mean.abs().round()))).small(around)
 }

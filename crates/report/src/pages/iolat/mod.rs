@@ -10,13 +10,14 @@ mod tests;
 
 use std::mem::discriminant;
 
-use iostack_model::answers::{Iolat, IolatTest, Moved, TestChange};
+use iostack_model::answers::{Iolat, IolatTest, Moved};
 use iostack_model::{Caveat, Direction, Interval, Layers};
 
 use super::{ladder, typed};
 use crate::document::{Bar, Block, Cell, Column, Document, Doubts, Marks, Row, Section, Table, To};
 use crate::html::numbers::Quantity;
-use crate::text::format::{brief, change, count, percent, plus_minus, time};
+use crate::lists::Joined;
+use crate::text::format::{brief, change, count, or_dash, percent, plus_minus, time};
 
 /// Document of `iostack iolat`, also of a run that was cut short.
 pub fn iolat(iolat: &Iolat) -> Document {
@@ -82,11 +83,6 @@ fn plain(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// `-`, where there is none.
-fn or_dash<Of>(figure: Option<Of>, say: impl FnOnce(Of) -> String) -> String {
-    figure.map_or_else(|| "-".to_owned(), say)
-}
-
 /// Clocks with their interval.
 fn clocks(figure: Interval) -> Cell {
     Cell::from(brief(figure.mean.round())).small(plus_minus(figure).trim_start_matches('-'))
@@ -122,32 +118,7 @@ fn tests(iolat: &Iolat, doubts: &mut Doubts) -> Section {
         section.words("no test was made");
         return section;
     }
-    let number = Column::number;
-    let mut table = Table::new(vec![
-        Column::words("test"),
-        number("bytes").light(1),
-        number("IOPS"),
-        Column::bars("").page(),
-        number("spread"),
-        number("ms"),
-        number("95 %").page(),
-        Column::bars("").page(),
-        number("clocks"),
-        number("+/-"),
-    ]);
-    for (name, direct) in [("Direct", true), ("Through the page cache", false)] {
-        let of_kind: Vec<&IolatTest> = iolat.tests.iter().filter(|test| test.direct == direct).collect();
-        if !of_kind.is_empty() {
-            table.rows.push(Row { group: true, ..Row::of([name]) });
-        }
-        let most = |of: fn(&IolatTest) -> f64| of_kind.iter().map(|test| of(test)).fold(0.0, f64::max);
-        let most = [most(|test| test.iops.mean), most(|test| test.request.mean)];
-        for test in &of_kind {
-            let own = test.caveats.iter().filter(|doubt| !everywhere(&iolat.tests, doubt));
-            let marks = doubts.note(own, &test.name);
-            table.rows.push(row(iolat, test, marks, most));
-        }
-    }
+    let mut table = table(iolat, doubts);
     let rounds = iolat.tests.iter().map(|test| test.rounds.len()).max().unwrap_or(0);
     let ios: u64 = iolat.tests.iter().map(|test| test.ios).fold(0, u64::saturating_add);
     table.caption = format!(
@@ -155,7 +126,7 @@ fn tests(iolat: &Iolat, doubts: &mut Doubts) -> Section {
          from the slowest round to the fastest; ms: mean time of a request; clocks: of an I/O.",
         count(ios)
     );
-    section.put(Block::Table(table));
+    section.table(table);
     if let Some(against) = &iolat.comparison {
         let machine = if against.another_machine {
             ": ANOTHER MACHINE, so this is the difference of two machines, not of a change"
@@ -167,39 +138,61 @@ fn tests(iolat: &Iolat, doubts: &mut Doubts) -> Section {
     let syncs = iolat.tests.iter().filter(|test| test.sync.count > 0).map(|test| {
         format!("{} after {} writes of {}", time(test.sync.mean_ns()), test.sync_every, test.bytes)
     });
-    let syncs: Vec<String> = syncs.collect();
+    let syncs = syncs.joined(", ");
     if !syncs.is_empty() {
-        section.fact("fdatasync", format!("{}; counted in IOPS, not in the request", syncs.join(", ")));
+        section.fact("fdatasync", format!("{syncs}; counted in IOPS, not in the request"));
     }
     section
 }
 
-fn row(iolat: &Iolat, test: &IolatTest, marks: Marks, [most_iops, most_request]: [f64; 2]) -> Row {
-    let slot = usize::from(test.direction == Direction::Write);
-    let bar = |value: f64, most: f64| {
-        let value = if value.is_finite() { value } else { 0.0 };
-        Cell::of_bar(Bar::whole(value, most, slot))
+/// The direct tests, then those through the page cache; bars are as long as their share of the longest of their kind.
+fn table(iolat: &Iolat, doubts: &mut Doubts) -> Table {
+    let of_kind = |direct| iolat.tests.iter().filter(move |test| test.direct == direct);
+    let bar = |test: &IolatTest, value: fn(&IolatTest) -> f64| {
+        let (own, most) = (value(test), of_kind(test.direct).map(value).fold(0.0, f64::max));
+        let slot = usize::from(test.direction == Direction::Write);
+        Bar::whole(if own.is_finite() { own } else { 0.0 }, most, slot)
     };
-    let changes = iolat.comparison.iter().flat_map(|against| &against.tests);
-    let against: Option<&TestChange> = changes.into_iter().find(|change| change.name == test.name);
-    let difference = against.map_or_else(String::new, |one| match one.change_percent.mean.round() {
+    let name = |test: &IolatTest| {
+        let own = test.caveats.iter().filter(|doubt| !everywhere(&iolat.tests, doubt));
+        Cell::from(&test.name).marked(doubts.note(own, &test.name))
+    };
+    let number = Column::number;
+    let bars = || Column::bars("").page();
+    let table = Table::over(of_kind(true).chain(of_kind(false)))
+        .words("test", name)
+        .column(number("bytes").light(1), |test| test.bytes.0.to_string())
+        .number("IOPS", |test| Cell::interval(Quantity::Count, test.iops))
+        .column(bars(), |test| bar(test, |test| test.iops.mean))
+        .number("spread", |test| {
+            let spread = Some(test.spread()).filter(|_| test.rounds.len() > 1);
+            or_dash(spread, |spread| format!("{:.0} %", spread * 100.0))
+        })
+        // As in 2008, five digits after the point.
+        .number("ms", |test| {
+            or_dash(Some(test.request.mean).filter(|ns| ns.is_finite()), |ns| format!("{:.5}", ns / 1e6))
+        })
+        .column(number("95 %").page(), |test| plus_minus(test.request))
+        .column(bars(), |test| bar(test, |test| test.request.mean))
+        .number("clocks", |test| or_dash(Some(test.clocks.mean).filter(|clocks| *clocks > 0.0), brief))
+        .number("+/-", |test| difference(iolat, test));
+    let mut table = table.done();
+    for (at, direct, name) in [(of_kind(true).count(), false, "Through the page cache"), (0, true, "Direct")]
+    {
+        if of_kind(direct).next().is_some() {
+            table.rows.insert(at, Row::group(name));
+        }
+    }
+    table
+}
+
+fn difference(iolat: &Iolat, test: &IolatTest) -> String {
+    let mut changes = iolat.comparison.iter().flat_map(|against| &against.tests);
+    let change = changes.find(|change| change.name == test.name);
+    change.map_or_else(String::new, |one| match one.change_percent.mean.round() {
         0.0 => "0 %".to_owned(),
         rounded => format!("{rounded:+.0} %"),
-    });
-    Row::of([
-        Cell::from(&test.name).marked(marks),
-        test.bytes.0.to_string().into(),
-        Cell::interval(Quantity::Count, test.iops),
-        bar(test.iops.mean, most_iops),
-        or_dash(Some(test.spread()).filter(|_| test.rounds.len() > 1), |one| format!("{:.0} %", one * 100.0))
-            .into(),
-        // As in 2008, five digits after the point.
-        or_dash(Some(test.request.mean).filter(|ns| ns.is_finite()), |ns| format!("{:.5}", ns / 1e6)).into(),
-        plus_minus(test.request).into(),
-        bar(test.request.mean, most_request),
-        or_dash(Some(test.clocks.mean).filter(|clocks| *clocks > 0.0), brief).into(),
-        difference.into(),
-    ])
+    })
 }
 
 fn method(iolat: &Iolat) -> Section {

@@ -15,9 +15,10 @@ use iostack_model::answers::{Basis, DeviceCard, DeviceClaim, DeviceNumber, Devic
 use iostack_model::{Inside, Outcome};
 
 use super::inside;
-use crate::document::{Block, Column, Document, Section, Table};
+use crate::document::{Block, Document, Section, Table};
 use crate::html::numbers::Quantity;
 use crate::inside::reasons;
+use crate::lists::{Joined, distinct};
 use crate::text::format::{count, percent, rate, significant, time};
 use crate::what_if::limiting;
 
@@ -35,11 +36,7 @@ pub fn show(picture: &DevicePicture) -> Document {
     for (at, member) in card.members.iter().enumerate() {
         all.sections.push(of_member(member, picture.roles.get(at).map(String::as_str)));
     }
-    if !card.claims.is_empty() {
-        let mut section = Section::new("claims", "Claims", "What it must reach");
-        section.put(Block::Table(claims_of(card)));
-        all.sections.push(section);
-    }
+    all.sections.extend((!card.claims.is_empty()).then(|| claims_of(card)));
     all.sections.extend(sources(card));
     all.data(picture);
     all
@@ -50,9 +47,7 @@ pub fn claims(card: &DeviceCard) -> Document {
     let mut all = Document::new(format!("iostack sim check {}", card.name));
     all.unjudged = true;
     all.beside = vec![card.title.clone()];
-    let mut section = Section::new("claims", "Claims", "What it must reach");
-    section.put(Block::Table(claims_of(card)));
-    all.sections.push(section);
+    all.sections.push(claims_of(card));
     let held = card.claims.iter().filter(|claim| claim.holds == Some(true)).count();
     (all.answers, all.answer) = ("CLAIMS", format!("{held} of {} claims hold.", card.claims.len()));
     all
@@ -66,9 +61,9 @@ fn head(card: &DeviceCard) -> Document {
     all.answer.clone_from(&card.title);
     all.head.screen(Block::Fact("is".to_owned(), card.title.clone()));
     all.head.fact("origin", card.origin.clone());
-    let changed: Vec<String> = card.changed.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    if !changed.is_empty() {
-        all.head.fact("changed", changed.join(" "));
+    if !card.changed.is_empty() {
+        let changed = card.changed.iter().map(|(key, value)| format!("{key}={value}"));
+        all.head.fact("changed", changed.joined(" "));
     }
     all.head.fact("numbers", tally(card));
     if !card.about.is_empty() {
@@ -110,7 +105,7 @@ fn full(picture: &DevicePicture, outcome: &Outcome, inside: &Inside) -> Section 
     }
     section.page(Block::Command(picture.command.clone()));
     if let Some(host) = &inside.host {
-        section.screen(Block::Gap).put(inside::clocks_heading(host)).put(Block::Table(inside::clocks(host)));
+        section.screen(Block::Gap).put(inside::clocks_heading(host)).table(inside::clocks(host));
     }
     section.page(Block::Table(inside::resources(outcome, inside)));
     section
@@ -159,68 +154,56 @@ fn numbers(card: &DeviceCard, heading: &str, id: &str) -> Section {
     }
     let (usual, told): (Vec<_>, Vec<_>) =
         card.numbers.iter().partition(|number| number.basis == Basis::Usual);
-    section.put(Block::Table(table(&told)));
-    let (absent, usual_values): (Vec<&DeviceNumber>, Vec<&DeviceNumber>) =
+    section.table(table(&told));
+    let (absent, present): (Vec<&DeviceNumber>, Vec<_>) =
         usual.iter().partition(|number| number.value == "none");
-    if !usual_values.is_empty() {
-        let each = usual_values.iter().map(|number| format!("{}={}", number.key, number.value));
-        section.screen(Block::Fact("usual".to_owned(), each.collect::<Vec<_>>().join(", ")));
-    }
-    if !absent.is_empty() {
-        let each: Vec<&str> = absent.iter().map(|number| number.key.as_str()).collect();
-        section.screen(Block::Fact("without".to_owned(), each.join(", ")));
+    let present = present.iter().map(|number| format!("{}={}", number.key, number.value)).joined(", ");
+    for (label, words) in [("usual", present), ("without", absent.iter().map(|one| &one.key).joined(", "))] {
+        if !words.is_empty() {
+            section.screen(Block::Fact(label.to_owned(), words));
+        }
     }
     if !usual.is_empty() {
-        let mut folded = Section::default();
-        folded.put(Block::Table(table(&usual)));
-        section.page(Block::Fold(format!("{} more have the usual value of the kind", usual.len()), folded));
+        section.folded(format!("{} more have the usual value of the kind", usual.len()), table(&usual));
     }
     section
 }
 
 fn table(numbers: &[&DeviceNumber]) -> Table {
-    let mut table = Table::new(["number", "value", "what it means"].map(Column::words).to_vec());
-    for number in numbers {
-        let why = match number.source.as_str() {
-            "" => number.basis.name().to_owned(),
-            source => format!("{}: {source}", number.basis.name()),
-        };
-        table.row([&number.key, &number.value, &number.meaning]).below.push(why);
-    }
-    table
-}
-
-fn claims_of(card: &DeviceCard) -> Table {
-    let mut table = Table::new(["claim", "must be", "found", "verdict"].map(Column::words).to_vec());
-    for claim in &card.claims {
-        let row = table.row([claim.name.clone(), claim.expected.clone(), found(claim), verdict(claim)]);
-        row.below = vec![format!("{}: {}", claim.figure.replace('_', " "), claim.what), claim.source.clone()];
-    }
-    table
-}
-
-fn found(claim: &DeviceClaim) -> String {
-    let found = claim.found.as_ref().zip(claim.difference.as_ref());
-    found.map_or("not tried".to_owned(), |(found, by)| format!("{found} ({by})"))
-}
-
-fn verdict(claim: &DeviceClaim) -> String {
-    let word = match claim.holds {
-        Some(true) => "holds",
-        Some(false) => "FAILS",
-        None => "",
+    let why = |number: &DeviceNumber| match number.source.as_str() {
+        "" => number.basis.name().to_owned(),
+        source => format!("{}: {source}", number.basis.name()),
     };
-    word.to_owned()
+    Table::over(numbers.iter().copied())
+        .words("number", |number| &number.key)
+        .words("value", |number| &number.value)
+        .words("what it means", |number| &number.meaning)
+        .below(|number| vec![why(number)])
+        .done()
+}
+
+fn claims_of(card: &DeviceCard) -> Section {
+    let mut section = Section::new("claims", "Claims", "What it must reach");
+    let found = |claim: &DeviceClaim| {
+        let found = claim.found.as_ref().zip(claim.difference.as_ref());
+        found.map_or("not tried".to_owned(), |(found, by)| format!("{found} ({by})"))
+    };
+    let table = Table::over(&card.claims)
+        .words("claim", |claim| &claim.name)
+        .words("must be", |claim| &claim.expected)
+        .words("found", found)
+        .words("verdict", |claim| claim.holds.map_or("", |holds| if holds { "holds" } else { "FAILS" }))
+        .below(|claim| {
+            vec![format!("{}: {}", claim.figure.replace('_', " "), claim.what), claim.source.clone()]
+        });
+    section.table(table.done());
+    section
 }
 
 /// Documents that the device or one inside it cites, each once.
 fn sources(card: &DeviceCard) -> Option<Section> {
-    let mut all: Vec<&(String, String)> = Vec::new();
-    for source in card.sources.iter().chain(card.members.iter().flat_map(|member| &member.sources)) {
-        if !all.contains(&source) {
-            all.push(source);
-        }
-    }
+    let members = card.members.iter().flat_map(|member| &member.sources);
+    let all = distinct(card.sources.iter().chain(members));
     let mut section = Section::new("sources", "Sources", "Sources");
     section.screen(Block::Heading("Sources".to_owned()));
     for (short, title) in &all {

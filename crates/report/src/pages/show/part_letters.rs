@@ -3,13 +3,16 @@
 use iostack_model::answers::DeviceLevel;
 
 use super::columns;
+use crate::lists::Joined;
 use crate::text::WIDTH;
 use crate::text::format::{cut, paragraph};
 
 /// Most parts of a kind that are drawn side by side.
-const COLUMNS: usize = 8;
+pub(super) const COLUMNS: usize = 8;
 /// Width of a column.
-const STEP: usize = 9;
+pub(super) const STEP: usize = 9;
+/// Letters inside a box as wide as the page.
+pub(super) const INSIDE: usize = WIDTH - 8;
 /// Blanks before the middle of the first box.
 const MARGIN: usize = STEP / 2 - 1;
 
@@ -37,9 +40,16 @@ pub(super) fn drawing(levels: &[DeviceLevel]) -> String {
 }
 
 /// The same text in the middle of each of the columns.
-fn repeated(text: &str, columns: usize) -> String {
+pub(super) fn repeated(text: &str, columns: usize) -> String {
     let one = format!("{text:^STEP$}");
     format!("  {}\n", one.repeat(columns).trim_end())
+}
+
+/// A box as wide as the page around lines.
+pub(super) fn boxed(lines: &[String]) -> String {
+    let edge = format!("  +{}+\n", "-".repeat(INSIDE + 2));
+    let lines = lines.iter().map(|line| format!("  | {:<INSIDE$} |\n", cut(line, INSIDE))).joined("");
+    edge.clone() + &lines + &edge
 }
 
 fn told(level: &DeviceLevel) -> String {
@@ -56,9 +66,9 @@ fn told(level: &DeviceLevel) -> String {
 fn line(level: &DeviceLevel) -> String {
     let mark = repeated("|", 1);
     let text = paragraph(&" ".repeat(MARGIN + 5), &told(level));
-    let beside: Vec<String> =
-        text.lines().map(|line| format!("{}{}\n", mark.trim_end(), &line[mark.trim_end().len()..])).collect();
-    if level.facts.is_empty() { mark } else { mark.clone() + &beside.concat() + &mark }
+    let drawn = mark.trim_end();
+    let beside = text.lines().map(|line| format!("{drawn}{}\n", &line[drawn.len()..])).joined("");
+    if level.facts.is_empty() { mark } else { mark.clone() + &beside + &mark }
 }
 
 /// Several lines down, below what goes over each.
@@ -69,23 +79,19 @@ fn lines(level: &DeviceLevel, columns: usize) -> String {
 
 /// One box as wide as the page.
 fn wide(level: &DeviceLevel) -> String {
-    let inside = WIDTH - 8;
-    let edge = format!("  +{}+\n", "-".repeat(inside + 2));
-    let boxed = |text: &str| format!("  | {:<inside$} |\n", cut(text, inside));
     let mut lines = vec![level.name.to_string()];
     for fact in &level.facts {
-        let fact = fact.clone();
         match lines.last_mut() {
             Some(line)
-                if line.starts_with(' ') && line.chars().count() + 2 + fact.chars().count() <= inside =>
+                if line.starts_with(' ') && line.chars().count() + 2 + fact.chars().count() <= INSIDE =>
             {
                 *line += "; ";
-                *line += &fact;
+                *line += fact;
             }
             _ => lines.push(format!("  {fact}")),
         }
     }
-    edge.clone() + &lines.iter().map(|line| boxed(line)).collect::<String>() + &edge
+    boxed(&lines)
 }
 
 /// Small boxes side by side, and below them what each is.

@@ -3,6 +3,7 @@
 use iostack_model::answers::{DeviceLevel, DevicePicture, LevelName};
 use iostack_model::{Outcome, ResourceUse};
 
+use super::part_letters::{COLUMNS, INSIDE, STEP, boxed, repeated};
 use super::{columns, wrapped};
 use crate::pages::job_words::asked;
 use crate::platform::{Parts, parts};
@@ -11,13 +12,8 @@ use crate::text::format::{count, cut, megabytes, paragraph, percent, rate, time}
 use crate::text::glyphs::bar;
 use crate::what_if::{limiting, plural};
 
-/// Letters inside a box.
-const INSIDE: usize = WIDTH - 8;
 /// Cells of the bar of a busy share.
 const BUSY: usize = 20;
-/// Most boxes side by side, and how far apart they are.
-const COLUMNS: usize = 8;
-const STEP: usize = 9;
 
 /// Application, host, adapters, drives, from top to bottom.
 pub(super) fn path(picture: &DevicePicture) -> String {
@@ -29,8 +25,8 @@ pub(super) fn path(picture: &DevicePicture) -> String {
     let mut above = 1;
     for level in &picture.card.levels {
         let columns = columns(level.count, COLUMNS);
-        out +=
-            &marks(if level.count >= above { columns.min(super::columns(above, COLUMNS)) } else { columns });
+        let joined = if level.count >= above { columns.min(super::columns(above, COLUMNS)) } else { columns };
+        out += &repeated("|", joined);
         out += &match level.name {
             LevelName::Core => host_box(level, &cut, limit),
             LevelName::Adapter => row(level, &cut.adapter, limit, columns),
@@ -41,44 +37,23 @@ pub(super) fn path(picture: &DevicePicture) -> String {
     out
 }
 
-fn marks(columns: usize) -> String {
-    format!("  {}\n", format!("{:^STEP$}", "|").repeat(columns).trim_end())
-}
-
 fn application(outcome: Option<&Outcome>) -> String {
     let Some(outcome) = outcome else { return "  application\n".to_owned() };
     let mut text = paragraph("  application  ", &asked(outcome));
     let latency = outcome.latency();
-    let told = format!(
-        "{} IOPS, {} MB/s, mean latency {} ({} I/Os, simulated)",
-        rate(outcome.rate()),
-        megabytes(outcome.bandwidth()),
-        time(latency.mean_ns()),
-        count(latency.count)
-    );
+    let (rate, bandwidth) = (rate(outcome.rate()), megabytes(outcome.bandwidth()));
+    let (mean, ios) = (time(latency.mean_ns()), count(latency.count));
+    let told = format!("{rate} IOPS, {bandwidth} MB/s, mean latency {mean} ({ios} I/Os, simulated)");
     text += &paragraph(&format!("      |{:8}", ""), &told);
     text
 }
 
-fn edge() -> String {
-    format!("  +{}+\n", "-".repeat(INSIDE + 2))
-}
-
-fn boxed(text: &str) -> String {
-    format!("  | {:<INSIDE$} |\n", cut(text, INSIDE))
-}
-
 /// Cores, and what else of the host is shared.
 fn host_box(level: &DeviceLevel, cut: &Parts<'_>, limit: Option<&str>) -> String {
-    let mut out = edge();
     let title = if level.count == 1 { "1 core".to_owned() } else { format!("{} cores", level.count) };
-    for line in wrapped(&format!("{title}: {}", level.facts.join(", ")), INSIDE, "  ") {
-        out += &boxed(&line);
-    }
-    for used in &cut.host {
-        out += &boxed(&usage(used, limit));
-    }
-    out + &edge()
+    let mut lines = wrapped(&format!("{title}: {}", level.facts.join(", ")), INSIDE, "  ");
+    lines.extend(cut.host.iter().map(|used| usage(used, limit)));
+    boxed(&lines)
 }
 
 /// `  die x20       ██████▌                   43.1 %  FULL`
@@ -97,16 +72,14 @@ fn usage(used: &ResourceUse, limit: Option<&str>) -> String {
 
 /// Boxes side by side, below them what each is and how busy its parts were.
 fn row(level: &DeviceLevel, uses: &[&ResourceUse], limit: Option<&str>, columns: usize) -> String {
-    let inside = STEP - 4;
-    let repeat = |text: &str| format!("  {}\n", format!("{text:^STEP$}").repeat(columns).trim_end());
-    let line = format!("+{}+", "-".repeat(inside + 2));
-    let short = level.name.name().chars().take(inside + 2).collect::<String>();
-    let mut out = repeat(&line) + &repeat(&format!("|{short:^7}|"));
+    let line = format!("+{}+", "-".repeat(STEP - 2));
+    let short = level.name.name().chars().take(STEP - 2).collect::<String>();
+    let mut out = repeated(&line, columns) + &repeated(&format!("|{short:^7}|"), columns);
     let most = uses.iter().map(|used| used.busy).fold(f64::NAN, f64::max);
     if most.is_finite() {
-        out += &repeat(&format!("|{:^7}|", format!("{:.0} %", most * 100.0)));
+        out += &repeated(&format!("|{:^7}|", format!("{:.0} %", most * 100.0)), columns);
     }
-    out += &repeat(&line);
+    out += &repeated(&line, columns);
     let drawn = if level.count > COLUMNS as u64 { format!(" ({COLUMNS} drawn)") } else { String::new() };
     let title = if level.count == 1 {
         level.name.to_string()
