@@ -24,6 +24,7 @@ pub mod devices;
 pub mod engine;
 pub mod ftl;
 mod host;
+mod index;
 mod numbers;
 pub mod run;
 pub mod sheet;

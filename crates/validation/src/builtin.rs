@@ -3,7 +3,7 @@
 use super::experiment::Experiment;
 use super::published::{self, Claim, Published};
 
-/// Where the files lie in the repository: what commands name.
+/// Folder of the files in the repository, which commands name.
 pub(crate) const FOLDER: &str = "experiments";
 
 /// Ids and texts of experiments: `experiments/ID.toml`.
@@ -15,7 +15,7 @@ macro_rules! experiments {
 
 const PUBLISHED: &str = include_str!("../experiments/published.toml");
 
-/// In the order of the page. A new experiment is a file and a line here.
+/// Simulated experiments in the order of the page. A new experiment is a file and a line here.
 const EXPERIMENTS: &[(&str, &str)] = experiments![
     "intel10-latency",
     "intel10-clocks",
@@ -61,18 +61,18 @@ const JOBS: &[(&str, &str)] = &[
     ("jobs/trim-small.toml", include_str!("../experiments/jobs/trim-small.toml")),
 ];
 
-/// What they are held against.
+/// Published figures that experiments are held against.
 pub(crate) fn published() -> Published {
     published::parse(PUBLISHED, "experiments/published.toml").expect("a test reads what is built in")
 }
 
-/// Its claims.
+/// Claims that were published.
 #[cfg(test)]
 pub(crate) fn claims() -> Vec<Claim> {
     published().claim
 }
 
-/// Their names.
+/// Names of the simulated experiments.
 pub(crate) fn ids() -> impl Iterator<Item = &'static str> {
     EXPERIMENTS.iter().map(|(id, _)| *id)
 }

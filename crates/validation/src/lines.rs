@@ -3,59 +3,18 @@
 use std::str::FromStr;
 
 use iostack_model::answers::{IoCost, ReproCurve, ReproPoint};
-use iostack_model::{Inside, Nanos, Outcome, Part, Stage};
+use iostack_model::{Gauge, Inside, Nanos, Outcome, Part, Stage};
 use iostack_report::table;
 
-/// A figure that is read off an outcome.
+/// A figure that is read off a point: a word of [`FIGURES`], and the name behind its colon.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Figure {
-    /// I/Os per second.
-    Iops,
-    /// Bytes per second.
-    Bandwidth,
-    /// Mean latency, us.
-    LatencyMean,
-    /// A percentile of it, us; in ten-thousandths.
-    Latency(u32),
-    /// Pages written to flash per page the host wrote.
-    WriteAmplification,
-    /// A value over time: `gauge:free blocks`.
-    Gauge(String),
-    /// Mean time of an I/O in a stage of a simulated host, us: `stage:schedule`.
-    Stage(Stage),
-    /// Mean time of an I/O on the way to the device and back, us: platform and transport.
-    PlatformTime,
-    /// Mean time of an I/O in the device, us.
-    DeviceTime,
-    /// The share of that way, in percent.
-    PlatformShare,
-    /// Busy share of a resource, mean over all alike, in percent: `busy:adapter`.
-    Busy(String),
-    /// Busy share of the busiest: `busiest:core`.
-    Busiest(String),
-    /// Busy share of the cores, in percent.
-    Cpu,
-    /// Interrupts for each I/O.
-    Interrupts,
-    /// Completions that an interrupt brings.
-    Completions,
-    /// Switches of threads for each I/O.
-    Switches,
-    /// Instructions of the modal I/O.
-    Instructions,
-    /// Register reads of it.
-    RegisterReads,
-    /// Register writes of it.
-    RegisterWrites,
-    /// Its modelled clocks; the mean of a simulated host.
-    Clocks,
-    /// Its instructions in a layer, clocks of a simulated host: `layer:scsi`.
-    Layer(String),
-    /// A layer's share of them, in percent: `share:scsi`.
-    Share(String),
+pub(crate) struct Figure {
+    word: &'static str,
+    name: String,
+    label: &'static str,
 }
 
-/// Horizontal axis.
+/// Horizontal axis of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
     /// The varied key.
@@ -69,75 +28,63 @@ pub(crate) enum Over {
 /// The name of what the cores are among the resources.
 const CORE: &str = "core";
 
-const WORDS: &[(&str, Figure, &str)] = &[
-    ("iops", Figure::Iops, "I/Os per second"),
-    ("bandwidth", Figure::Bandwidth, "bytes per second"),
-    ("latency_mean", Figure::LatencyMean, "mean latency, us"),
-    ("latency_p50", Figure::Latency(5_000), "median latency, us"),
-    ("latency_p99", Figure::Latency(9_900), "99th percentile of the latency, us"),
-    ("instructions", Figure::Instructions, "instructions of an I/O"),
-    ("register_reads", Figure::RegisterReads, "register reads of an I/O"),
-    ("register_writes", Figure::RegisterWrites, "register writes of an I/O"),
-    ("clocks", Figure::Clocks, "clocks of an I/O"),
-    ("platform_us", Figure::PlatformTime, "mean time on the way to the device and back, us"),
-    ("device_us", Figure::DeviceTime, "mean time in the device, us"),
-    ("platform_share", Figure::PlatformShare, "time not in the device, %"),
-    ("cpu_percent", Figure::Cpu, "busy share of the cores, %"),
-    ("interrupts_per_io", Figure::Interrupts, "interrupts of an I/O"),
-    ("completions_per_interrupt", Figure::Completions, "completions of an interrupt"),
-    ("switches_per_io", Figure::Switches, "switches of threads of an I/O"),
-    ("write_amplification", Figure::WriteAmplification, "bytes written to flash per byte the host wrote"),
+/// Words of figures, what a name behind them is of, and their labels.
+const FIGURES: &[(&str, &str, &str)] = &[
+    ("iops", "", "I/Os per second"),
+    ("bandwidth", "", "bytes per second"),
+    ("latency_mean", "", "mean latency, us"),
+    ("latency_p50", "", "median latency, us"),
+    ("latency_p99", "", "99th percentile of the latency, us"),
+    // Of the modal I/O that the lab counts; clocks and layers also of a simulated host, on average.
+    ("instructions", "", "instructions of an I/O"),
+    ("register_reads", "", "register reads of an I/O"),
+    ("register_writes", "", "register writes of an I/O"),
+    ("clocks", "", "clocks of an I/O"),
+    // Of platform and transport, on the way to the device and back.
+    ("platform_us", "", "mean time on the way to the device and back, us"),
+    ("device_us", "", "mean time in the device, us"),
+    ("platform_share", "", "time not in the device, %"),
+    ("cpu_percent", "", "busy share of the cores, %"),
+    ("interrupts_per_io", "", "interrupts of an I/O"),
+    ("completions_per_interrupt", "", "completions of an interrupt"),
+    ("switches_per_io", "", "switches of threads of an I/O"),
+    ("write_amplification", "", "bytes written to flash per byte the host wrote"),
+    ("gauge", "NAME", "{name}"),
+    ("layer", "NAME", "{spent} in {name}"),
+    ("share", "NAME", "{name}, % of the {spent}"),
+    ("stage", "NAME", "mean time in {name}, us"),
+    ("busy", "RESOURCE", "{name}, busy share, %"),
+    ("busiest", "RESOURCE", "busiest {name}, busy share, %"),
 ];
 
 impl FromStr for Figure {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Figure, String> {
-        match text.split_once(':') {
-            Some(("gauge", name)) => return Ok(Figure::Gauge(name.to_owned())),
-            Some(("layer", name)) => return Ok(Figure::Layer(name.to_owned())),
-            Some(("share", name)) => return Ok(Figure::Share(name.to_owned())),
-            Some(("busy", name)) => return Ok(Figure::Busy(name.to_owned())),
-            Some(("busiest", name)) => return Ok(Figure::Busiest(name.to_owned())),
-            Some(("stage", name)) => return stage(name).map(Figure::Stage),
-            _ => {}
+        let (typed, name) = text.split_once(':').map_or((text, None), |(word, name)| (word, Some(name)));
+        let is_meant =
+            |(word, of, _): &&(&str, &str, &str)| *word == typed && of.is_empty() == name.is_none();
+        let Some(&(word, _, label)) = FIGURES.iter().find(is_meant) else {
+            let shown =
+                |&(word, of, _): &(&str, &str, &str)| format!("{word}:{of}").trim_end_matches(':').to_owned();
+            let words: Vec<String> = FIGURES.iter().map(shown).collect();
+            return Err(format!("there is no figure `{text}`; there are: {}", words.join(", ")));
+        };
+        let name = name.unwrap_or_default().to_owned();
+        let stages = Stage::WAY.map(Stage::name);
+        if word == "stage" && !stages.contains(&name.as_str()) {
+            return Err(format!("there is no stage `{name}`; there are: {}", stages.join(", ")));
         }
-        let found = WORDS.iter().find(|(word, ..)| *word == text).map(|(_, figure, _)| figure.clone());
-        found.ok_or_else(|| {
-            let words: Vec<&str> = WORDS.iter().map(|(word, ..)| *word).collect();
-            format!(
-                "there is no figure `{text}`; there are: {}, gauge:NAME, layer:NAME, share:NAME, stage:NAME, busy:RESOURCE, \
-                 busiest:RESOURCE",
-                words.join(", ")
-            )
-        })
+        Ok(Figure { word, name, label })
     }
-}
-
-fn stage(name: &str) -> Result<Stage, String> {
-    Stage::WAY.into_iter().find(|stage| stage.name() == name).ok_or_else(|| {
-        let names = Stage::WAY.map(Stage::name);
-        format!("there is no stage `{name}`; there are: {}", names.join(", "))
-    })
 }
 
 impl Figure {
     /// Label of an axis: of an experiment that the lab counts, or of a simulated one.
     pub(crate) fn label(&self, counted: bool) -> String {
+        let modelled = if counted && self.word == "clocks" { "modelled " } else { "" };
         let spent = if counted { "instructions" } else { "clocks" };
-        match self {
-            Figure::Gauge(name) => name.clone(),
-            Figure::Layer(name) => format!("{spent} in {name}"),
-            Figure::Share(name) => format!("{name}, % of the {spent}"),
-            Figure::Busy(name) => format!("{name}, busy share, %"),
-            Figure::Busiest(name) => format!("busiest {name}, busy share, %"),
-            Figure::Stage(stage) => format!("mean time in {}, us", stage.name()),
-            Figure::Clocks if counted => "modelled clocks of an I/O".to_owned(),
-            other => {
-                let found = WORDS.iter().find(|(_, figure, _)| figure == other);
-                found.map_or(String::new(), |(_, _, label)| (*label).to_owned())
-            }
-        }
+        format!("{modelled}{}", self.label.replace("{spent}", spent).replace("{name}", &self.name))
     }
 
     pub(super) fn of_point(&self, point: &ReproPoint) -> Option<f64> {
@@ -149,62 +96,56 @@ impl Figure {
     }
 
     fn of_cost(&self, cost: &IoCost) -> Option<f64> {
-        let layer = |name: &str| {
-            let found = cost.layers.iter().find(|layer| layer.layer == name);
-            found.map_or(0, |layer| layer.instructions) as f64
-        };
-        match self {
-            Figure::Instructions => Some(cost.instructions as f64),
-            Figure::RegisterReads => cost.registers().map(|(reads, _)| reads as f64),
-            Figure::RegisterWrites => cost.registers().map(|(_, writes)| writes as f64),
-            Figure::Clocks => cost.modelled_clocks(),
-            Figure::Layer(name) => Some(layer(name)),
-            Figure::Share(name) => Some(layer(name) / cost.instructions.max(1) as f64 * 100.0),
+        let layer = cost.layers.iter().find(|layer| layer.layer == self.name);
+        let layer = layer.map_or(0, |layer| layer.instructions) as f64;
+        match self.word {
+            "instructions" => Some(cost.instructions as f64),
+            "register_reads" => cost.registers().map(|(reads, _)| reads as f64),
+            "register_writes" => cost.registers().map(|(_, writes)| writes as f64),
+            "clocks" => cost.modelled_clocks(),
+            "layer" => Some(layer),
+            "share" => Some(layer / cost.instructions.max(1) as f64 * 100.0),
             _ => None,
         }
     }
 
     fn of_run(&self, outcome: &Outcome) -> Option<f64> {
-        match self {
-            Figure::Iops => Some(outcome.rate()),
-            Figure::Bandwidth => Some(outcome.bandwidth()),
-            Figure::LatencyMean => Some(outcome.latency().mean_ns() / 1e3),
-            Figure::Latency(fraction) => {
-                outcome.latency().quantile_ns(f64::from(*fraction) / 1e4).map(|ns| Nanos(ns).as_micros_f64())
-            }
-            Figure::WriteAmplification => Some(outcome.inside.as_ref()?.flash.as_ref()?.write_amplification),
-            Figure::Gauge(name) => {
-                let gauges = &outcome.inside.as_ref()?.gauges;
-                gauges.iter().find(|gauge| gauge.name == *name)?.values.last().copied()
-            }
-            _ => self.of_inside(outcome),
+        let percentile = |share| outcome.latency().quantile_ns(share).map(|ns| Nanos(ns).as_micros_f64());
+        match self.word {
+            "iops" => Some(outcome.rate()),
+            "bandwidth" => Some(outcome.bandwidth()),
+            "latency_mean" => Some(outcome.latency().mean_ns() / 1e3),
+            "latency_p50" => percentile(0.50),
+            "latency_p99" => percentile(0.99),
+            _ => self.of_inside(outcome, outcome.inside.as_ref()?),
         }
     }
 
-    fn of_inside(&self, outcome: &Outcome) -> Option<f64> {
-        let inside = outcome.inside.as_ref()?;
+    fn of_inside(&self, outcome: &Outcome, inside: &Inside) -> Option<f64> {
         let host = || inside.host.as_ref();
-        let layer = |name: &str| {
+        let layer = || {
             let layers = &host()?.layers;
-            Some(layers.iter().find(|layer| layer.name == name).map_or(0.0, |layer| layer.clocks))
+            Some(layers.iter().find(|layer| layer.name == self.name).map_or(0.0, |layer| layer.clocks))
         };
         let resource = |name: &str| inside.resources.iter().find(|one| one.name == name);
-        let ios = || (outcome.ios() as f64).max(1.0);
+        let ios = (outcome.ios() as f64).max(1.0);
         let device = |stage: Stage| stage.part() == Part::Device;
-        match self {
-            Figure::Clocks => Some(host()?.clocks_per_io),
-            Figure::Layer(name) => layer(name),
-            Figure::Share(name) => Some(layer(name)? / host()?.clocks_per_io.max(f64::MIN_POSITIVE) * 100.0),
-            Figure::Busy(name) => Some(resource(name)?.busy * 100.0),
-            Figure::Busiest(name) => Some(resource(name)?.busiest * 100.0),
-            Figure::Cpu => Some(resource(CORE)?.busy * 100.0),
-            Figure::Interrupts => Some(host()?.interrupts as f64 / ios()),
-            Figure::Completions => Some(host()?.completions_per_interrupt),
-            Figure::Switches => Some(host()?.switches as f64 / ios()),
-            Figure::Stage(stage) => mean_us(inside, |other| other == *stage),
-            Figure::PlatformTime => mean_us(inside, |stage| !device(stage)),
-            Figure::DeviceTime => mean_us(inside, device),
-            Figure::PlatformShare => {
+        match self.word {
+            "write_amplification" => Some(inside.flash.as_ref()?.write_amplification),
+            "gauge" => self.gauge(outcome)?.values.last().copied(),
+            "clocks" => Some(host()?.clocks_per_io),
+            "layer" => layer(),
+            "share" => Some(layer()? / host()?.clocks_per_io.max(f64::MIN_POSITIVE) * 100.0),
+            "busy" => Some(resource(&self.name)?.busy * 100.0),
+            "busiest" => Some(resource(&self.name)?.busiest * 100.0),
+            "cpu_percent" => Some(resource(CORE)?.busy * 100.0),
+            "interrupts_per_io" => Some(host()?.interrupts as f64 / ios),
+            "completions_per_interrupt" => Some(host()?.completions_per_interrupt),
+            "switches_per_io" => Some(host()?.switches as f64 / ios),
+            "stage" => mean_us(inside, |stage| stage.name() == self.name),
+            "platform_us" => mean_us(inside, |stage| !device(stage)),
+            "device_us" => mean_us(inside, device),
+            "platform_share" => {
                 let all = mean_us(inside, |_| true).filter(|all| *all > 0.0)?;
                 Some(mean_us(inside, |stage| !device(stage))? / all * 100.0)
             }
@@ -212,30 +153,27 @@ impl Figure {
         }
     }
 
+    fn gauge<'a>(&self, outcome: &'a Outcome) -> Option<&'a Gauge> {
+        outcome.inside.as_ref()?.gauges.iter().find(|gauge| gauge.name == self.name)
+    }
+
     /// Figures over time: start of each element and its value. A last element that is too short to compare is left out.
     fn over_time(&self, outcome: &Outcome) -> Vec<(f64, f64)> {
-        let gauge = match self {
-            Figure::Gauge(name) => {
-                let gauges = outcome.inside.as_ref().map(|inside| &inside.gauges[..]).unwrap_or_default();
-                gauges.iter().find(|gauge| gauge.name == *name)
-            }
-            _ => None,
-        };
         let elements = outcome.series.iter().enumerate();
         let whole = elements.filter(|(_, element)| element.length.0 * 2 >= outcome.job.slice.0);
         whole
             .filter_map(|(index, element)| {
                 let seconds = element.length.as_secs_f64();
-                let value = match self {
-                    Figure::Iops => element.ios.iter().sum::<u64>() as f64 / seconds,
-                    Figure::Bandwidth => element.bytes.iter().sum::<u64>() as f64 / seconds,
-                    Figure::LatencyMean => {
+                let value = match self.word {
+                    "iops" => element.ios.iter().sum::<u64>() as f64 / seconds,
+                    "bandwidth" => element.bytes.iter().sum::<u64>() as f64 / seconds,
+                    "latency_mean" => {
                         let ios = element.ios.iter().sum::<u64>().max(1);
                         element.latency_sum_ns.iter().sum::<u64>() as f64 / ios as f64 / 1e3
                     }
-                    Figure::Latency(9_900) => element.p99.as_micros_f64(),
-                    Figure::Latency(_) => element.p50.as_micros_f64(),
-                    Figure::Gauge(_) => *gauge?.values.get(index)?,
+                    "latency_p99" => element.p99.as_micros_f64(),
+                    "latency_p50" => element.p50.as_micros_f64(),
+                    "gauge" => *self.gauge(outcome)?.values.get(index)?,
                     _ => return None,
                 };
                 Some((element.start.as_secs_f64(), value))
@@ -275,7 +213,11 @@ fn places(curve: &ReproCurve) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::{Gauge, Inside, IntervalFlow, Job};
+    use iostack_model::{IntervalFlow, Job};
+
+    fn figure(text: &str) -> Figure {
+        text.parse().expect("there is one")
+    }
 
     fn outcome(rates: &[u64], last: Nanos) -> Outcome {
         let slice = Nanos::secs(25);
@@ -314,9 +256,9 @@ mod tests {
     #[test]
     fn a_run_over_time_is_its_elements_without_a_short_last_one() {
         let curve = curve(&[("", Some(outcome(&[100, 40, 40], Nanos::secs(5))))]);
-        let iops = line(&curve, &Figure::Iops, Over::Time, None);
+        let iops = line(&curve, &figure("iops"), Over::Time, None);
         assert_eq!(iops, [(0.0, 100.0), (25.0, 40.0)]);
-        let free = line(&curve, &"gauge:free blocks".parse().expect("a gauge"), Over::Time, None);
+        let free = line(&curve, &figure("gauge:free blocks"), Over::Time, None);
         assert_eq!(free, [(0.0, 10.0), (25.0, 4.0)]);
     }
 
@@ -325,10 +267,10 @@ mod tests {
         let given = || Some(outcome(&[1], Nanos::secs(25)));
         let numbers = curve(&[("1", given()), ("2", None), ("4", given())]);
         let xs = |curve: &ReproCurve| {
-            line(curve, &Figure::Iops, Over::Varied, None).iter().map(|&(x, _)| x).collect::<Vec<_>>()
+            line(curve, &figure("iops"), Over::Varied, None).iter().map(|&(x, _)| x).collect::<Vec<_>>()
         };
         assert_eq!(xs(&numbers), [1.0, 4.0]);
         assert_eq!(xs(&curve(&[("greedy", given()), ("fifo", given())])), [0.0, 1.0]);
-        assert_eq!(line(&numbers, &Figure::Iops, Over::Varied, Some("4")).len(), 1);
+        assert_eq!(line(&numbers, &figure("iops"), Over::Varied, Some("4")).len(), 1);
     }
 }

@@ -19,14 +19,14 @@ mod tests;
 use iostack_model::Nanos;
 use serde::Deserialize;
 
-use crate::devices::parameter::{Pace, count_within};
+use crate::devices::parameter::{Pace, count_within, queue_depth};
 use crate::numbers::numbers_of;
 use crate::sheet::{Sheet, SheetError};
 
 pub(crate) use part::Adapter;
 
 /// Numbers of an adapter's driver by their keys in its sheet: clocks that the host spends.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Driver {
     protocol: String,
     pub(crate) translation: f64,
@@ -51,9 +51,10 @@ pub(crate) struct Driver {
 }
 
 /// Mover of the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Copies {
+    #[default]
     Device,
     /// The driver, in the caller's context.
     Caller,
@@ -81,67 +82,48 @@ impl Driver {
     }
 }
 
-/// Phases of a command on the bus to its drive.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Port {
-    pub(crate) command: Nanos,
-    pub(crate) setup: Nanos,
-    pub(crate) rate: Option<Pace>,
-    pub(crate) end: Nanos,
-}
-
-impl Port {
-    fn read(sheet: &Sheet) -> Result<Port, SheetError> {
-        Ok(Port {
-            command: sheet.time("adapter.port_command")?,
-            setup: sheet.time("adapter.port_setup")?,
-            rate: Pace::limit_from_sheet(sheet, "adapter.port_rate")?,
-            end: sheet.time("adapter.port_end")?,
-        })
-    }
-
-    /// Time from the first byte of data until all is through, ns.
-    fn data(&self, bytes: u64) -> u64 {
-        self.rate.map_or(0, |pace| pace.time(bytes)) + self.end.0
-    }
-}
-
-/// The numbers of its hardware.
-#[derive(Clone, Debug)]
+/// Numbers of an adapter's hardware by their keys in its sheet; `port` is the bus to a drive.
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Hardware {
-    pub(crate) command: Nanos,
-    pub(crate) delay: Nanos,
-    pub(crate) tags: u64,
+    command: Nanos,
+    delay: Nanos,
+    tags: Option<u64>,
     /// Commands that a drive takes.
-    pub(crate) drive_tags: u64,
-    pub(crate) port: Port,
-    pub(crate) uplink: Option<Pace>,
-    pub(crate) coalesce: usize,
-    pub(crate) coalesce_time: Nanos,
+    drive_tags: Option<u64>,
+    port_command: Nanos,
+    port_setup: Nanos,
+    port_rate: Option<Pace>,
+    port_end: Nanos,
+    #[serde(rename = "rate")]
+    uplink: Option<Pace>,
+    coalesce: usize,
+    coalesce_time: Nanos,
     /// The host makes extended commands: several requests that follow each other at once.
-    pub(crate) extended: bool,
+    #[serde(skip)]
+    extended: bool,
 }
 
 impl Hardware {
-    /// Extended commands reach the drives as they are.
-    fn is_transparent(&self) -> bool {
-        let takes_time = self.command.0 + self.delay.0 + self.port.command.0 > 0;
-        let bounds = self.tags != u64::MAX || self.drive_tags != u64::MAX;
-        self.extended && !takes_time && !bounds && self.port.rate.is_none() && self.uplink.is_none()
+    pub(crate) fn read(sheet: &Sheet, extended: bool) -> Result<Hardware, SheetError> {
+        queue_depth(sheet, "adapter.tags")?;
+        queue_depth(sheet, "adapter.drive_tags")?;
+        count_within(sheet, "adapter.coalesce", 1, 1 << 16)?;
+        Ok(Hardware { extended, ..numbers_of(sheet)? })
     }
 
-    pub(crate) fn read(sheet: &Sheet) -> Result<Hardware, SheetError> {
-        let tags = |key| if sheet.has(key) { count_within(sheet, key, 1, 1 << 20) } else { Ok(u64::MAX) };
-        Ok(Hardware {
-            command: sheet.time("adapter.command")?,
-            delay: sheet.time("adapter.delay")?,
-            tags: tags("adapter.tags")?,
-            drive_tags: tags("adapter.drive_tags")?,
-            port: Port::read(sheet)?,
-            uplink: Pace::limit_from_sheet(sheet, "adapter.rate")?,
-            coalesce: count_within(sheet, "adapter.coalesce", 1, 1 << 16)? as usize,
-            coalesce_time: sheet.time("adapter.coalesce_time")?,
-            extended: false,
-        })
+    /// Extended commands reach the drives as they are.
+    fn is_transparent(&self) -> bool {
+        let takes_time = self.command.0 + self.delay.0 + self.port_command.0 > 0;
+        let bounds = self.tags.is_some() || self.drive_tags.is_some();
+        self.extended && !takes_time && !bounds && self.port_rate.is_none() && self.uplink.is_none()
+    }
+
+    fn has_ports(&self) -> bool {
+        self.port_command.0 + self.port_setup.0 + self.port_end.0 > 0 || self.port_rate.is_some()
+    }
+
+    /// Time of data on the bus, ns.
+    fn on_port(&self, bytes: u32) -> u64 {
+        self.port_rate.map_or(0, |pace| pace.time(u64::from(bytes)))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use iostack_model::{ResourceUse, Stage};
 
 use super::Hardware;
-use crate::engine::{Kind, Part, PartId, RequestId, Server, Shape, Sim, Time, token, usage};
+use crate::engine::{Kind, Part, PartId, RequestId, Server, Sim, Time, token, usage};
 
 /// The firmware has taken a command; its drive has it; its transfer is set up; its data are over the port; they have gone
 /// up; completions have waited long enough.
@@ -25,6 +25,7 @@ struct Port {
     waiting: VecDeque<RequestId>,
 }
 
+#[derive(Default)]
 pub(crate) struct Adapter {
     hardware: Hardware,
     drives: Vec<PartId>,
@@ -45,19 +46,14 @@ pub(crate) struct Adapter {
 
 impl Adapter {
     pub(crate) fn new(hardware: Hardware, drives: Vec<PartId>) -> Adapter {
-        let port = Port { free: hardware.drive_tags, ..Port::default() };
+        let port = Port { free: hardware.drive_tags.unwrap_or(u64::MAX), ..Port::default() };
         Adapter {
-            free: hardware.tags,
+            free: hardware.tags.unwrap_or(u64::MAX),
             passes_at_once: hardware.is_transparent(),
             ports: vec![port; drives.len()],
             hardware,
             drives,
-            drive_of: Vec::new(),
-            firmware: Server::default(),
-            uplink: Server::default(),
-            waiting: VecDeque::new(),
-            held: Vec::new(),
-            timer: 0,
+            ..Adapter::default()
         }
     }
 
@@ -95,10 +91,9 @@ impl Adapter {
 
     /// The command goes over the port; a write's data go with it.
     fn command(&mut self, id: RequestId, sim: &mut Sim) {
-        let phases = &self.hardware.port;
-        let mut time = phases.command.0;
+        let mut time = self.hardware.port_command.0;
         if sim.request(id).kind == Kind::Write {
-            time += phases.rate.map_or(0, |pace| pace.time(u64::from(sim.request(id).length)));
+            time += self.hardware.on_port(sim.request(id).length);
         }
         if time == 0 {
             return self.status(id, sim);
@@ -116,27 +111,18 @@ impl Adapter {
         sim.request_mut(id).followers = followers;
     }
 
-    /// The transfer is set up; the bus is the command's until its data are over.
-    fn transfer(&mut self, id: RequestId, sim: &mut Sim) {
-        let index = self.port_of(id);
-        let port = &mut self.ports[index];
-        let phases = &self.hardware.port;
+    /// Set-up of a transfer, and time from the first byte of its data until all is through, ns.
+    fn phases(&self, id: RequestId, sim: &Sim) -> (u64, u64) {
         let read = sim.request(id).kind == Kind::Read;
-        let data = phases.data(if read { u64::from(sim.request(id).length) } else { 0 });
-        let setup = if read { phases.setup.0 } else { 0 };
-        if setup + data == 0 {
-            return self.over(id, sim);
-        }
-        let end = port.bus.serve(sim.now(), setup + data);
-        sim.wake_at(end - data, token(SETUP, id.0));
+        let (setup, length) =
+            if read { (self.hardware.port_setup.0, sim.request(id).length) } else { (0, 0) };
+        (setup, self.hardware.on_port(length) + self.hardware.port_end.0)
     }
 
     /// The data go: that is the link's time.
     fn data(&mut self, id: RequestId, sim: &mut Sim) {
         sim.spend(id, Stage::Adapter);
-        let read = sim.request(id).kind == Kind::Read;
-        let data = self.hardware.port.data(if read { u64::from(sim.request(id).length) } else { 0 });
-        sim.wake_at(sim.now() + data, token(DATA, id.0));
+        sim.wake_at(sim.now() + self.phases(id, sim).1, token(DATA, id.0));
     }
 
     /// The drive is through with it.
@@ -183,11 +169,6 @@ impl Adapter {
         }
         self.timer = (self.timer + 1) & 0xFF_FFFF;
     }
-
-    fn has_ports(&self) -> bool {
-        let port = &self.hardware.port;
-        port.command.0 + port.setup.0 + port.end.0 > 0 || port.rate.is_some()
-    }
 }
 
 impl Part for Adapter {
@@ -202,8 +183,15 @@ impl Part for Adapter {
         self.start(id, sim);
     }
 
+    /// The transfer is set up; the bus is the command's until its data are over.
     fn returned(&mut self, id: RequestId, sim: &mut Sim) {
-        self.transfer(id, sim);
+        let (setup, data) = self.phases(id, sim);
+        if setup + data == 0 {
+            return self.over(id, sim);
+        }
+        let index = self.port_of(id);
+        let end = self.ports[index].bus.serve(sim.now(), setup + data);
+        sim.wake_at(end - data, token(SETUP, id.0));
     }
 
     fn wake(&mut self, token: u32, sim: &mut Sim) {
@@ -233,15 +221,11 @@ impl Part for Adapter {
         if self.hardware.command.0 > 0 {
             list.push(usage("adapter", [&self.firmware.account], now));
         }
-        if self.has_ports() {
+        if self.hardware.has_ports() {
             list.push(usage("port", self.ports.iter().map(|port| &port.bus.account), now));
         }
         if self.hardware.uplink.is_some() {
             list.push(usage("uplink", [&self.uplink.account], now));
         }
-    }
-
-    fn shape(&self) -> Option<Shape> {
-        None
     }
 }

@@ -7,12 +7,16 @@ use crate::engine::{Happened, Kind, PartId, RequestId, World};
 
 /// An adapter above drives that answer after 28 us.
 fn world(changes: &[(&str, &str)], drives: usize) -> World {
+    world_of(&Sheet::from_values("zero", &[("zero.latency", "28us")]).expect("a kind"), changes, drives)
+}
+
+/// An adapter above such drives.
+fn world_of(drive: &Sheet, changes: &[(&str, &str)], drives: usize) -> World {
     let mut world = World::new();
-    let drive = Sheet::from_values("zero", &[("zero.latency", "28us")]).expect("a kind");
     let drives: Vec<PartId> =
-        (0..drives).map(|_| crate::devices::build(&drive, &mut world, 1).expect("complete")).collect();
+        (0..drives).map(|_| crate::devices::build(drive, &mut world, 1).expect("complete")).collect();
     let sheet = Sheet::from_values("adapter", changes).expect("keys of an adapter");
-    let adapter = Adapter::new(Hardware::read(&sheet).expect("its numbers"), drives);
+    let adapter = Adapter::new(Hardware::read(&sheet, false).expect("its numbers"), drives);
     let id = world.add(Box::new(adapter));
     world.set_root(id);
     world
@@ -115,13 +119,7 @@ fn interrupts_are_shared_by_count_or_by_timer_whichever_is_first() {
 
 #[test]
 fn what_drives_write_into_a_request_does_not_matter() {
-    let mut world = World::new();
-    let drive = Sheet::load("optane-class", &[]).expect("built in");
-    let drives = (0..3).map(|_| crate::devices::build(&drive, &mut world, 1).expect("complete")).collect();
-    let sheet = Sheet::from_values("adapter", &[]).expect("an adapter");
-    let adapter = Adapter::new(Hardware::read(&sheet).expect("its numbers"), drives);
-    let id = world.add(Box::new(adapter));
-    world.set_root(id);
+    let mut world = world_of(&Sheet::changed("optane-class", &[]), &[], 3);
     for index in 0..60_u64 {
         let id = world.sim.submit(Kind::Read, index * 4096, 4096);
         world.sim.request_mut(id).scratch = index % 3;

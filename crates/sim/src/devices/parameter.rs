@@ -1,5 +1,8 @@
 //! How are numbers of a sheet checked that a part is made of?
 
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
 use crate::sheet::{Sheet, SheetError};
 
 /// A count within a range.
@@ -32,8 +35,15 @@ pub(crate) fn time_or(sheet: &Sheet, key: &str, otherwise: u64) -> Result<u64, S
     if sheet.has(key) { Ok(sheet.time(key)?.0) } else { Ok(otherwise) }
 }
 
+/// The variant that is named as the sheet's word.
+pub(crate) fn variant<T: DeserializeOwned>(sheet: &Sheet, key: &str) -> Result<T, SheetError> {
+    let word = sheet.word(key)?;
+    Ok(serde_json::from_value(word.into()).expect("each word of the kind has a variant"))
+}
+
 /// A rate, which tells how long bytes take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(transparent)]
 pub(crate) struct Pace {
     bytes_per_second: f64,
 }
@@ -41,11 +51,7 @@ pub(crate) struct Pace {
 impl Pace {
     /// The rate that the sheet gives.
     pub(crate) fn from_sheet(sheet: &Sheet, key: &str) -> Result<Pace, SheetError> {
-        let bytes_per_second = sheet.rate(key)?;
-        if bytes_per_second >= 1.0 {
-            return Ok(Pace { bytes_per_second });
-        }
-        Err(sheet.refuse(key, "nothing would ever arrive", "write at least 1B/s"))
+        sheet.rate(key).map(|bytes_per_second| Pace { bytes_per_second })
     }
 
     /// The rate that the sheet gives, or none where there is no limit.

@@ -43,24 +43,3 @@ impl Part for Zero {
         Some(Shape { capacity: self.capacity, block: Bytes(512) })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::{Happened, Kind};
-
-    #[test]
-    fn it_answers_after_its_latency() {
-        let sheet = Sheet::from_values("zero", &[("zero.latency", "7us")]).expect("a kind");
-        let mut world = World::new();
-        let device = super::super::build(&sheet, &mut world, 1).expect("complete");
-        world.set_root(device);
-        let id = world.sim.submit(Kind::Read, 0, 4096);
-        assert_eq!(world.next(), Happened::Completed(id));
-        assert_eq!(world.now(), 7_000);
-        let stages: Vec<_> = world.sim.request(id).stages().collect();
-        assert_eq!(stages, [(Stage::Medium as usize, 7_000)]);
-        world.sim.release(id);
-        assert_eq!(world.next(), Happened::Quiet);
-    }
-}

@@ -313,22 +313,6 @@ mod tests {
     use iostack_workload::Rng;
 
     #[test]
-    fn events_come_in_order_and_ties_as_they_were_put() {
-        let mut rng = Rng::from_seed(1);
-        let mut calendar = Calendar::default();
-        let mut expected = Vec::new();
-        for token in 0..5000 {
-            let time = rng.below(300);
-            calendar.push(WakeUp { time, part: 7, token });
-            expected.push((time, token));
-        }
-        expected.sort_by_key(|&(time, _)| time);
-        let told: Vec<_> =
-            std::iter::from_fn(|| calendar.pop()).map(|event| (event.time, event.token)).collect();
-        assert_eq!(told, expected);
-    }
-
-    #[test]
     fn near_and_far_together_are_one_order() {
         for pending in [1, 30, NEAR_MAX, 1000] {
             let mut rng = Rng::from_seed(pending as u64);

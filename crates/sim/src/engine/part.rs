@@ -5,11 +5,11 @@ use iostack_model::{Bytes, Engine, FlashUse, HostUse, ResourceUse};
 use super::{RequestId, Sim, Time};
 
 /// A part's number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PartId(pub(super) u16);
 
 /// Size of a device as the host sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
     /// Bytes that it holds.
     pub capacity: Bytes,

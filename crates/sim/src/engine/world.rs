@@ -118,7 +118,7 @@ impl World {
         self.parts.iter_mut().for_each(|part| part.meet(callers));
     }
 
-    /// What the host spent on so many I/Os; `None` of a device alone.
+    /// Clocks that the host spent on so many I/Os; `None` of a device alone.
     pub fn host(&self, ios: u64) -> Option<HostUse> {
         let mut host = self.parts().find_map(|part| part.host(self.sim.now, ios))?;
         self.parts().for_each(|part| part.amend(ios, &mut host));

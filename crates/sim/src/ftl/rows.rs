@@ -6,10 +6,10 @@ use super::spec::Geometry;
 /// Pages in order: units of a few pages, row by row over the planes.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
-    unit: Divisor,
-    planes: Divisor,
+    pub(super) unit: Divisor,
+    pub(super) planes: Divisor,
     in_plane: Divisor,
-    logical: u32,
+    pub(super) logical: u32,
 }
 
 impl Rows {
@@ -46,24 +46,6 @@ impl Rows {
         let before = u64::from(plane) * u64::from(self.unit.get());
         let rest = (u64::from(self.logical) % row).saturating_sub(before).min(u64::from(self.unit.get()));
         (rows + rest) as u32
-    }
-
-    pub(super) fn logical(&self) -> u32 {
-        self.logical
-    }
-
-    pub(super) fn planes(&self) -> u32 {
-        self.planes.get()
-    }
-
-    pub(super) fn unit(&self) -> u32 {
-        self.unit.get()
-    }
-
-    /// Number of a plane's page, and the plane, when pages go to the planes in turn.
-    #[inline]
-    pub(super) fn by_planes(&self, number: u32) -> (u32, u32) {
-        self.planes.split(number)
     }
 
     /// First place of a plane.

@@ -1,9 +1,10 @@
 //! What is a flash translation layer made of, and what of it is impossible?
 
 use iostack_model::Bytes;
+use serde::Deserialize;
 
 /// Numbers of blocks and pages. A page is the unit of mapping; several may share a page of the flash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Geometry {
     /// Planes of all dies of all channels.
     pub planes: u32,
@@ -62,7 +63,8 @@ pub enum Stream {
 }
 
 /// Content of the flash at the start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum StartState {
     /// Nothing was ever written.
     Fresh,

@@ -54,13 +54,13 @@ impl Classes {
     /// `blocks` of each plane hold what the host wrote.
     pub(super) fn new(rows: &Rows, blocks: u32, spec: &FtlSpec) -> Classes {
         let (pages, victim, key) = (spec.geometry.pages_per_block, spec.victim, spec.seed);
-        let logical = rows.logical();
+        let logical = rows.logical;
         let (data, shuffles) = if spec.fixed {
-            let data = (0..rows.planes()).map(|plane| rows.count(plane)).max().expect("a plane");
+            let data = (0..rows.planes.get()).map(|plane| rows.count(plane)).max().expect("a plane");
             let shuffle = |plane| Shuffle::new(data, key ^ u64::from(plane));
-            (data, Shuffles::InPlane((0..rows.planes()).map(shuffle).collect()))
+            (data, Shuffles::InPlane((0..rows.planes.get()).map(shuffle).collect()))
         } else {
-            (logical.div_ceil(rows.planes()), Shuffles::All(Shuffle::new(logical, key)))
+            (logical.div_ceil(rows.planes.get()), Shuffles::All(Shuffle::new(logical, key)))
         };
         let mut classes: Vec<Class> = Vec::new();
         let mut page = 0;
@@ -82,7 +82,7 @@ impl Classes {
                 (plane, shuffles[plane as usize].forward(index))
             }
             Shuffles::All(shuffle) => {
-                let (index, plane) = rows.by_planes(shuffle.forward(lpn));
+                let (index, plane) = rows.planes.split(shuffle.forward(lpn));
                 (plane, index)
             }
         };
@@ -114,8 +114,8 @@ impl Classes {
         match &self.shuffles {
             Shuffles::InPlane(shuffles) => rows.join(plane, shuffles[plane as usize].backward(index)),
             Shuffles::All(shuffle) => {
-                let page = u64::from(index) * u64::from(rows.planes()) + u64::from(plane);
-                (page < u64::from(rows.logical())).then(|| shuffle.backward(page as u32))
+                let page = u64::from(index) * u64::from(rows.planes.get()) + u64::from(plane);
+                (page < u64::from(rows.logical)).then(|| shuffle.backward(page as u32))
             }
         }
     }
@@ -137,11 +137,11 @@ impl Classes {
                 rows.join(plane, number).is_none().then(|| shuffles[plane as usize].forward(number))
             }
             Shuffles::All(_) => {
-                let page = u64::from(number) * u64::from(rows.planes()) + u64::from(plane);
-                (page >= u64::from(rows.logical())).then_some(number)
+                let page = u64::from(number) * u64::from(rows.planes.get()) + u64::from(plane);
+                (page >= u64::from(rows.logical)).then_some(number)
             }
         };
-        let last = self.data.saturating_sub(rows.unit())..self.data;
+        let last = self.data.saturating_sub(rows.unit.get())..self.data;
         let block_of_page = |index: u32| {
             let class = self.class_of_page(index);
             class.block + class.valid.quotient(index - class.page)

@@ -20,7 +20,7 @@ pub(crate) struct Core {
 }
 
 /// Cores and those who wait for one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Crew {
     pub(crate) cores: Vec<Core>,
     pub(crate) queue: VecDeque<u32>,
@@ -32,13 +32,7 @@ pub(crate) struct Crew {
 
 impl Crew {
     pub(crate) fn new(cores: usize) -> Crew {
-        let mut crew = Crew {
-            cores: vec![Core::default(); cores],
-            queue: VecDeque::new(),
-            idle: Vec::new(),
-            idle_count: 0,
-            switches: 0,
-        };
+        let mut crew = Crew { cores: vec![Core::default(); cores], ..Crew::default() };
         crew.clear();
         crew
     }

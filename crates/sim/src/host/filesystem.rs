@@ -10,7 +10,7 @@ use crate::numbers::numbers_of;
 use crate::sheet::{Sheet, SheetError};
 
 /// Numbers of a file system by their keys in its sheet.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct FileSystem {
     pub(crate) clocks: f64,
     pub(crate) write: f64,
@@ -35,9 +35,10 @@ pub(crate) struct FileSystem {
 }
 
 /// Order in which dirty pages are written back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum WriteOrder {
+    #[default]
     Sorted,
     Dirtied,
 }

@@ -87,7 +87,7 @@ impl LayerWork {
 }
 
 /// A kind of step that cores do again and again, in a [`Ledger`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Path {
     index: usize,
     /// Time that one takes.
@@ -95,7 +95,7 @@ pub(crate) struct Path {
 }
 
 /// Account of all that cores did: how often each kind of step, and time beyond these by layer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     ns_per_clock: f64,
     works: Vec<(LayerWork, Path)>,

@@ -9,7 +9,7 @@ use crate::adapter::Driver;
 use crate::engine::{Time, usage};
 
 /// All locks that a submission takes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Locks {
     pub(super) schedulers: Vec<Lock>,
     pub(super) drivers: Vec<Lock>,

@@ -12,7 +12,7 @@ pub(super) const NAP: u8 = 3;
 pub(super) const WOKEN: u8 = 4;
 
 /// The machine's own numbers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Machine {
     pub(crate) cores: usize,
     pub(crate) ns_per_clock: f64,
@@ -30,7 +30,7 @@ pub(crate) struct Machine {
 }
 
 /// The drives and how to reach them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Drives {
     pub(crate) adapters: Vec<PartId>,
     pub(crate) count: usize,

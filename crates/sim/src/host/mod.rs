@@ -81,7 +81,7 @@ fn drives_of(
     let shape = world.shape_of(drives[0]).expect("a drive has a shape");
     let adapter = sheet.device("platform.adapter")?;
     let extended = sheet.has("platform.outstanding") || sheet.word("platform.subsystem")? != "async";
-    let hardware = Hardware { extended, ..Hardware::read(&adapter)? };
+    let hardware = Hardware::read(&adapter, extended)?;
     let in_a_row = sheet.word("platform.spread")? == "offsets";
     if !in_a_row && count > 1 && world.sim.keeps_stamps() {
         let remedy = "set platform.spread=offsets, or platform.drives=1";
@@ -114,11 +114,9 @@ fn machine_of(
     if !(0.001..=1000.0).contains(&ghz) {
         return Err(sheet.refuse("platform.ghz", "no core has such a clock", "write it like 2.93"));
     }
-    let outstanding = if sheet.has("platform.outstanding") {
-        Some(count_within(sheet, "platform.outstanding", 1, 1 << 20)? as u32)
-    } else {
-        None
-    };
+    let outstanding = sheet.has("platform.outstanding");
+    let outstanding =
+        outstanding.then(|| count_within(sheet, "platform.outstanding", 1, 1 << 20)).transpose()?;
     Ok(Machine {
         cores: count_within(sheet, "platform.cores", 1, 1024)? as usize,
         ns_per_clock: 1.0 / ghz,
@@ -131,7 +129,7 @@ fn machine_of(
             _ => Wait::Spin,
         },
         subsystem: Subsystem::named(sheet.word("platform.subsystem")?, driver.copies),
-        outstanding,
+        outstanding: outstanding.map(|count| count as u32),
     })
 }
 
@@ -142,7 +140,7 @@ pub(crate) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartI
     let scheduler = scheduler_of(sheet, &drive)?;
     let mut system = System::read(&os)?;
     if let Some((spec, _)) = &scheduler {
-        system.scheduled_by(spec);
+        (system.scheduler, system.scheduler_hold) = (spec.clocks, spec.hold);
     }
     let below = drives_of(sheet, &drive, &scheduler, world, seed)?;
     let fs = sheet.has("platform.fs").then(|| sheet.device("platform.fs")).transpose()?;

@@ -17,6 +17,7 @@ use super::thread::{Thread, ThreadState, Wait};
 use crate::adapter::Driver;
 use crate::engine::{Account, CALLER_SHIFT, Caller, Part, RequestId, Shape, Sim, Time, usage};
 
+#[derive(Default)]
 pub(crate) struct Host {
     pub(super) machine: Machine,
     pub(super) drives: Drives,
@@ -67,27 +68,18 @@ impl Host {
             plugs: drives.count == 1 || !drives.in_a_row,
             holds: below.scheduler_hold > 0.0 || software.lock > 0.0,
             per_core: software.per_core(),
-            polls: false,
-            ticks: false,
             slice: system.slice,
-            epoch: 0,
             paths,
             ledger,
             crew: Crew::new(machine.cores),
-            threads: Vec::new(),
             lines: (0..lines)
                 .map(|line| InterruptLine { core: core(line), ..InterruptLine::default() })
                 .collect(),
-            count: InterruptCount::default(),
             locks: Locks::new(&machine, &below, software, &drives),
             merge,
-            flights: Vec::new(),
-            lingering: Vec::new(),
-            kernel_threads: 0,
-            kernel_first: 0,
-            carried_ns: 0,
             machine,
             drives,
+            ..Host::default()
         }
     }
 
@@ -188,7 +180,9 @@ impl Part for Host {
     }
 
     fn settled(&mut self, sim: &mut Sim) {
-        self.settle(sim);
+        while let Some(index) = self.lingering.pop() {
+            self.go_on(index, sim);
+        }
     }
 
     fn returned(&mut self, id: RequestId, sim: &mut Sim) {

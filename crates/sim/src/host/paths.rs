@@ -58,7 +58,7 @@ pub(crate) struct Steps {
 }
 
 /// Steps of all ways, and those beside them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Paths {
     system: System,
     driver: Driver,

@@ -4,12 +4,11 @@ use serde::Deserialize;
 
 use crate::sheet::{Sheet, SheetError};
 
-use super::elevator::SchedulerSpec;
 use crate::devices::parameter::count_within;
 use crate::numbers::numbers_of;
 
 /// Numbers of a system by their keys in its sheet: clocks, but for times.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct System {
     pub(crate) application: f64,
     pub(crate) syscall: f64,
@@ -51,11 +50,6 @@ pub(crate) struct System {
 }
 
 impl System {
-    /// The clocks of its I/O scheduler stand in a sheet of their own.
-    pub(crate) fn scheduled_by(&mut self, scheduler: &SchedulerSpec) {
-        (self.scheduler, self.scheduler_hold) = (scheduler.clocks, scheduler.hold);
-    }
-
     pub(crate) fn read(sheet: &Sheet) -> Result<System, SheetError> {
         count_within(sheet, "os.unplug_count", 1, 1 << 16)?;
         let system: System = numbers_of(sheet)?;

@@ -179,13 +179,6 @@ impl Host {
         sim.settle_later();
     }
 
-    /// Their programs have asked for what they will: those who linger go on, or leave their cores.
-    pub(super) fn settle(&mut self, sim: &mut Sim) {
-        while let Some(index) = self.lingering.pop() {
-            self.go_on(index, sim);
-        }
-    }
-
     pub(super) fn stop_spinning(&mut self, index: u32, now: Time) {
         let Thread { state, core, spins_from, .. } = self.threads[index as usize];
         if state != ThreadState::Spins {

@@ -37,11 +37,10 @@ fn left_out(job: Job) -> String {
 fn buffered_io_that_is_asked_for_by_name_needs_memory() {
     let run = |platform: bool, memory: bool, name: &str| {
         let set: &[(&str, &str)] = if memory { &[("platform.memory", "64MiB")] } else { &[] };
-        let set: Vec<_> = set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let sheet = super::Sheet::load(if platform { "nvme-server" } else { "tlc-1t" }, &set);
+        let sheet = super::Sheet::changed(if platform { "nvme-server" } else { "tlc-1t" }, set);
         let options = vec![(name.to_owned(), "x".to_owned())];
         let job = Job { io_count: Some(10), direct: false, options, ..Job::default() };
-        let ran = super::run(&sheet.expect("built in"), &[job], &super::RunOptions::seeded(1));
+        let ran = super::run(&sheet, &[job], &super::RunOptions::seeded(1));
         ran.err().map(|error| error.to_string())
     };
     let refused = run(true, false, "direct").expect("there is no page cache");

@@ -59,8 +59,10 @@ fn first_slice(asked: Nanos) -> Nanos {
 }
 
 /// The sums of one report group.
+#[derive(Default)]
 pub(super) struct Board {
-    slice: Nanos,
+    /// Length of an element of the series, which grows with the time: see [`halve_series`].
+    pub(super) slice: Nanos,
     /// Latencies of each slice while they are shorter than was asked for: together they become longer ones.
     short: Vec<Recorder>,
     asked: Nanos,
@@ -70,7 +72,8 @@ pub(super) struct Board {
     stages: [Option<Box<[Recorder; STAGES]>>; 3],
     sync: Recorder,
     open: Box<OpenSlice>,
-    closed: Vec<IntervalFlow>,
+    /// Slices that have ended.
+    pub(super) closed: Vec<IntervalFlow>,
     heat: Heat,
     gauges: Vec<Gauge>,
     recent: Option<Box<Recent>>,
@@ -91,26 +94,8 @@ impl Board {
     /// `watched` when somebody asks for progress; slices may be `short` at first, where nobody judges them.
     pub(super) fn new(slice: Nanos, watched: bool, short: bool) -> Board {
         let first = if short { first_slice(slice) } else { slice };
-        Board {
-            slice: first,
-            short: Vec::new(),
-            asked: slice,
-            tallies: Box::default(),
-            totals: Box::default(),
-            stages: [const { None }; 3],
-            sync: Recorder::new(),
-            open: Box::default(),
-            closed: Vec::new(),
-            heat: Heat::of_slices(first),
-            gauges: Vec::new(),
-            recent: watched.then(Box::default),
-            in_flight: 0,
-            changed: 0,
-            area: 0,
-            flown_all: 0,
-            flown: 0,
-            last: 0,
-        }
+        let (heat, recent) = (Heat::of_slices(first), watched.then(Box::default));
+        Board { slice: first, asked: slice, heat, recent, ..Board::default() }
     }
 
     /// An I/O was submitted.
@@ -263,16 +248,6 @@ impl Board {
         }
     }
 
-    /// The slices that have ended.
-    pub(super) fn series(&self) -> &[IntervalFlow] {
-        &self.closed
-    }
-
-    /// Length of an element of the series, which grows with the time: see [`halve_series`].
-    pub(super) fn slice(&self) -> Nanos {
-        self.slice
-    }
-
     /// True when an I/O completed in the open slice.
     fn is_filling(&self) -> bool {
         self.open.flow.ios != [0; 3] || self.tallies.iter().any(|tally| !tally.latency.is_empty())
@@ -368,11 +343,11 @@ mod tests {
     /// A board after so many slices, with an I/O of `n` us in the nth ms.
     fn after(slice: Nanos, ms: u64) -> (Board, Totals) {
         let mut board = Board::new(slice, false, true);
-        let mut due = board.slice().0;
+        let mut due = board.slice.0;
         for n in 1..=ms {
             while due <= n * 1_000_000 {
                 board.close_slice(Vec::new());
-                due += board.slice().0;
+                due += board.slice.0;
             }
             board.open.latency.record(n * 1000);
             board.open.flow.ios[0] += 1;
@@ -389,7 +364,7 @@ mod tests {
             assert_eq!(totals.series.iter().map(|slice| slice.ios[0]).sum::<u64>(), ms, "{ms} ms");
         }
         let (board, long) = after(Nanos::secs(1), 12_500);
-        assert_eq!((board.slice(), long.series.len(), board.short.len()), (Nanos::secs(1), 13, 0));
+        assert_eq!((board.slice, long.series.len(), board.short.len()), (Nanos::secs(1), 13, 0));
         let mut seconds = Recorder::new();
         (1..1000).for_each(|n| seconds.record(n * 1000));
         let first = long.series[0];
@@ -398,7 +373,7 @@ mod tests {
         assert_eq!((long.heat.length, long.heat.ios()), (Nanos::secs(1), 12_500));
         let (board, asked) = after(Nanos::millis(250), 1_000);
         assert_eq!(
-            (board.slice(), asked.series.len()),
+            (board.slice, asked.series.len()),
             (Nanos::millis(250), 5),
             "a length that was asked for stays"
         );

@@ -22,7 +22,7 @@ pub enum SimError {
         /// Fault of the job.
         source: WorkloadError,
     },
-    /// Without a page cache nobody cuts blocks into what the device takes.
+    /// Nobody cuts blocks into what the device takes, since there is no page cache.
     #[error(
         "job `{job}`: {what} of {length} bytes is no multiple of the device's block of {block}; give a multiple: there is no page cache to round it"
     )]

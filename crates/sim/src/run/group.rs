@@ -18,12 +18,13 @@ use crate::engine::{Request, Time, World};
 const LOOK_EVERY: u64 = 1 << 12;
 
 /// ETIMEDOUT, as the engine says it.
-const TIMED_OUT: i32 = 110;
+pub(super) const TIMED_OUT: i32 = 110;
 
 /// The wait for the last answers is at most this part of a window.
 const DRAIN_SHARE: u64 = 10;
 
 /// Jobs that are reported as one.
+#[derive(Default)]
 pub(super) struct Group<'a> {
     pub(super) jobs: Vec<&'a Job>,
     pub(super) board: Board,
@@ -42,7 +43,7 @@ pub(super) struct Group<'a> {
     /// I/Os submitted, by direction; only of a replay.
     pub(super) submitted: [u64; 3],
     pub(super) late: Option<Nanos>,
-    pub(super) ended: Option<Ended>,
+    pub(super) ended: Option<GroupEnd>,
     /// Moment when progress was told last.
     pub(super) looked: Time,
     full: Full,
@@ -53,7 +54,7 @@ pub(super) struct Group<'a> {
 }
 
 /// Figures of the device at the end of a group.
-pub(super) struct Ended {
+pub(super) struct GroupEnd {
     pub(super) elapsed: Nanos,
     pub(super) resources: Vec<ResourceUse>,
     pub(super) flash: Vec<FlashUse>,
@@ -67,22 +68,12 @@ impl<'a> Group<'a> {
         let target = TargetName { kind: TargetKind::Sim, path: PathBuf::new() };
         let steady = job.until_steady.map(|_| NOT_STEADY);
         Group {
-            jobs: Vec::new(),
             outcome: Outcome { steady, ..Outcome::empty(job.clone(), target, Storage::default()) },
             board: Board::new(job.slice, watched, job.until_steady.is_none()),
             origin: Time::MAX,
-            open: false,
-            until: 0,
-            to_start: 0,
-            workers_left: 0,
-            requests: 0,
-            submitted: [0; 3],
-            late: None,
-            ended: None,
             looked: now,
-            full: Full::default(),
             ramped: true,
-            resources: None,
+            ..Group::default()
         }
     }
 
@@ -179,7 +170,7 @@ impl<'a> Group<'a> {
 
     /// All has been measured: what does the device show?
     pub(super) fn end(&mut self, world: &World, begun: bool, events_before: u64) {
-        self.ended = Some(Ended {
+        self.ended = Some(GroupEnd {
             elapsed: Nanos(self.end_of_measuring().saturating_sub(self.origin)),
             resources: match self.resources.take() {
                 Some(resources) => resources,
@@ -193,28 +184,14 @@ impl<'a> Group<'a> {
         });
     }
 
-    /// A read brought what was not written.
-    pub(super) fn fails(&mut self, offset_first: u64, message: String) {
-        self.fails_with(0, Direction::Read, offset_first, message);
-    }
-
-    /// The device did not do what the job demands.
-    pub(super) fn fails_demand(&mut self, direction: Direction, offset_first: u64, message: String) {
-        self.fails_with(TIMED_OUT, direction, offset_first, message);
-    }
-
-    fn fails_with(&mut self, errno: i32, direction: Direction, offset_first: u64, message: String) {
-        if let Some(known) = self.outcome.failures.iter_mut().find(|known| known.errno == errno) {
-            known.count += 1;
-        } else {
-            self.outcome.failures.push(Failure {
-                direction,
-                errno,
-                count: 1,
-                offset_first,
-                message,
-                ignored: false,
-            });
+    /// A read brought what was not written, or the device did not do what the job demands ([`TIMED_OUT`]).
+    pub(super) fn fails(&mut self, errno: i32, direction: Direction, offset_first: u64, message: String) {
+        let failures = &mut self.outcome.failures;
+        match failures.iter_mut().find(|known| known.errno == errno) {
+            Some(known) => known.count += 1,
+            None => {
+                failures.push(Failure { direction, errno, count: 1, offset_first, message, ignored: false })
+            }
         }
     }
 
@@ -224,7 +201,7 @@ impl<'a> Group<'a> {
             Some(found) if self.outcome.depth_found.is_none_or(|least| found.depth < least.depth) => {
                 self.outcome.depth_found = Some(found);
             }
-            None if !self.outcome.interrupted => self.fails_demand(Direction::Read, 0, search.unfound()),
+            None if !self.outcome.interrupted => self.fails(TIMED_OUT, Direction::Read, 0, search.unfound()),
             _ => {}
         }
     }
@@ -232,7 +209,7 @@ impl<'a> Group<'a> {
     /// True when its rate has been steady for as long as its jobs ask.
     pub(super) fn is_steady(&mut self) -> bool {
         let goal = self.jobs.iter().find_map(|job| job.until_steady);
-        let seen = goal.and_then(|goal| look_for_steadiness(&goal, self.board.series(), self.board.slice()));
+        let seen = goal.and_then(|goal| look_for_steadiness(&goal, &self.board.closed, self.board.slice));
         self.outcome.steady = seen.or(self.outcome.steady);
         seen.is_some_and(|seen| seen.attained)
     }

@@ -39,7 +39,7 @@ use iostack_workload::load::stages;
 
 use crate::engine::World;
 use proof::Proof;
-use stage::{Bench, Stage};
+use stage::{Stage, Testbed};
 
 pub use error::SimError;
 pub use outcome::{About, inside_of};
@@ -128,7 +128,7 @@ pub fn run_world(
     let jobs: Vec<Job> =
         jobs.iter().map(|job| Job { files: Vec::new(), file_count: 1, ..job.clone() }).collect();
     let proof = world.sim.keeps_stamps().then(Proof::default);
-    let mut bench = Bench { world, proof, options, stages: 0, spans_kept: false };
+    let mut bench = Testbed { world, proof, options, stages: 0, spans_kept: false };
     let shape = bench.world.shape().expect("the first part of a device says its shape");
     let cores = bench.world.host(0).map_or(u32::MAX, |host| host.cores);
     for job in &jobs {
@@ -157,7 +157,7 @@ pub fn run_world(
     Ok(Ran { outcomes, timeline: bench.timeline() })
 }
 
-impl Bench<'_> {
+impl Testbed<'_> {
     /// Measuring starts: from here on, single requests are followed.
     fn keep_spans(&mut self) {
         if self.options.spans_max > 0 && !self.spans_kept {

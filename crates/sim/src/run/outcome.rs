@@ -9,7 +9,7 @@ use iostack_model::{
 };
 
 use super::SimError;
-use super::group::{Ended, Group};
+use super::group::{Group, GroupEnd};
 use super::{doubts, limit};
 use crate::engine::{Part, World, alike};
 
@@ -64,11 +64,11 @@ pub(super) fn assemble(
     about: &About,
     seed: u64,
 ) -> Result<Outcome, SimError> {
-    let Ended { elapsed, resources, flash, gauges, events, host } =
+    let GroupEnd { elapsed, resources, flash, gauges, events, host } =
         group.ended.take().expect("a stage runs until all its groups have ended");
     let totals = group.board.finish(elapsed, gauges);
     check_utilisation(&resources);
-    let (threads, slice) = (group.jobs.iter().map(|job| job.threads).sum(), group.board.slice());
+    let (threads, slice) = (group.jobs.iter().map(|job| job.threads).sum(), group.board.slice);
     let load = group.load(elapsed, totals.flown);
     let [read, write, trim] = totals.flows;
     let mut outcome = Outcome {

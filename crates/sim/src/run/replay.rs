@@ -12,7 +12,7 @@ use iostack_model::{Caveat, Engine, Job, LogEntry, Mix, Nanos, Phase};
 use iostack_workload::trace::{TraceError, TraceIo};
 
 use super::group::{Group, looks_every};
-use super::stage::Bench;
+use super::stage::Testbed;
 use super::{About, Ran, RunOptions, SimError, outcome, progress};
 use crate::engine::{Caller, Happened, Kind, RequestId, Shape, Time, World};
 
@@ -43,7 +43,7 @@ pub fn replay(
     if how.speed.is_some_and(|speed| !speed.is_finite() || speed <= 0.0) {
         return Err(SimError::Speed);
     }
-    let mut bench = Bench { world, proof: None, options, stages: 0, spans_kept: false };
+    let mut bench = Testbed { world, proof: None, options, stages: 0, spans_kept: false };
     let shape = bench.world.shape().expect("the first part of a device says its shape");
     let (start_delay, ramp) = (Nanos(0), Nanos(0));
     let job = Job { rate: None, think: None, threads: 1, runtime: None, verify: None, ..how.job.clone() };
@@ -75,7 +75,7 @@ pub fn replay(
 }
 
 struct Replayer<'b, 'a, 't> {
-    bench: &'b mut Bench<'a>,
+    bench: &'b mut Testbed<'a>,
     group: Group<'a>,
     ios: Ios<'t>,
     shape: Shape,
@@ -107,7 +107,7 @@ impl<'a> Replayer<'_, 'a, '_> {
         self.bench.world.begin();
         self.bench.keep_spans();
         self.group.begins(0);
-        self.bench.world.sim.alarm_at(self.group.board.slice().0, SLICE);
+        self.bench.world.sim.alarm_at(self.group.board.slice.0, SLICE);
         self.fill()?;
         while self.in_flight > 0 || self.alarm != Time::MAX {
             match self.bench.world.next() {
@@ -122,7 +122,7 @@ impl<'a> Replayer<'_, 'a, '_> {
                     }
                     let gauges = self.bench.world.gauges();
                     self.group.board.close_slice(gauges);
-                    let end = self.bench.world.now().saturating_add(self.group.board.slice().0);
+                    let end = self.bench.world.now().saturating_add(self.group.board.slice.0);
                     self.bench.world.sim.alarm_at(end, SLICE);
                 }
                 Happened::Quiet => return Err(self.unserved()),

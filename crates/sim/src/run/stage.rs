@@ -44,7 +44,7 @@ const SLICE: u32 = 3;
 const INDEX_BITS: u32 = 19;
 
 /// State that lives on from stage to stage.
-pub(super) struct Bench<'a> {
+pub(super) struct Testbed<'a> {
     pub(super) world: World,
     pub(super) proof: Option<Proof>,
     pub(super) options: &'a RunOptions<'a>,
@@ -55,7 +55,7 @@ pub(super) struct Bench<'a> {
 
 /// Jobs that run together.
 pub(super) struct Stage<'b, 'a> {
-    bench: &'b mut Bench<'a>,
+    bench: &'b mut Testbed<'a>,
     workers: Vec<Worker<'a>>,
     pub(super) groups: Vec<Group<'a>>,
     /// Jobs that are still to begin, and finished workers of each job.
@@ -80,7 +80,7 @@ pub(super) struct Stage<'b, 'a> {
 
 impl<'b, 'a> Stage<'b, 'a> {
     /// The jobs of one stage, in their groups.
-    pub(super) fn new(bench: &'b mut Bench<'a>, jobs: &[&'a Job]) -> Result<Stage<'b, 'a>, SimError> {
+    pub(super) fn new(bench: &'b mut Testbed<'a>, jobs: &[&'a Job]) -> Result<Stage<'b, 'a>, SimError> {
         let now = bench.world.now();
         let shape = bench.world.shape().expect("the first part of a device says its shape");
         let watched = bench.options.progress.is_some();
@@ -236,7 +236,7 @@ impl<'b, 'a> Stage<'b, 'a> {
     }
 
     fn next_slice(&mut self, group: usize, now: Time) {
-        let end = now.saturating_add(self.groups[group].board.slice().0);
+        let end = now.saturating_add(self.groups[group].board.slice.0);
         if end < self.groups[group].until() {
             self.slices_ahead += 1;
             self.alarm(end, SLICE, group);

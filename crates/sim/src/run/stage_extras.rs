@@ -4,7 +4,7 @@ use iostack_model::{Direction, LogEntry, Nanos};
 use iostack_workload::Op;
 use iostack_workload::load::{Expected, FAILURES_MAX, Step};
 
-use super::super::group::Group;
+use super::super::group::{Group, TIMED_OUT};
 use super::super::proof::{Proof, wrong};
 use super::super::worker::{Doing, IoFlight, Worker};
 use super::{SLOT_MASK, Stage};
@@ -62,7 +62,7 @@ impl Stage<'_, '_> {
             .filter(|_| counts)
             .and_then(|watchdog| watchdog.broken(&op, (flight.start, now), |ns| ns));
         if let Some(what) = broken {
-            group.fails_demand(direction, op.offset, what);
+            group.fails(TIMED_OUT, direction, op.offset, what);
             worker.load.until = now;
         }
         let step = worker.load.completed(flight.start, now);
@@ -129,7 +129,7 @@ fn check(
         return;
     };
     worker.failures += 1;
-    group.fails(request.offset, message);
+    group.fails(0, Direction::Read, request.offset, message);
     if worker.proving.fatal || worker.failures >= FAILURES_MAX {
         worker.load.until = now;
     }

@@ -21,9 +21,13 @@ impl Sheet {
         }
     }
 
-    fn read<T>(&self, key: &str, read: fn(&str) -> Result<T, value::Unreadable>) -> Result<T, SheetError> {
-        let text = self.text(key)?;
-        read(text).map_err(|wrong| self.refuse(key, &wrong.what, &wrong.remedy))
+    /// The number as `read` reads its text.
+    pub(crate) fn read<T>(
+        &self,
+        key: &str,
+        read: impl Fn(&str) -> Result<T, value::Unreadable>,
+    ) -> Result<T, SheetError> {
+        read(self.text(key)?).map_err(|wrong| self.refuse(key, &wrong.what, &wrong.remedy))
     }
 
     /// An error about `key`: what is wrong with its value, and what to do.

@@ -44,3 +44,12 @@ pub(crate) struct Value {
 
 /// Folder in which relative names of files begin.
 pub(crate) type Folder = Option<PathBuf>;
+
+#[cfg(test)]
+impl Sheet {
+    /// A sheet that is built in, changed.
+    pub(crate) fn changed(name: &str, changes: &[(&str, &str)]) -> Sheet {
+        let typed: Vec<_> = changes.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        Sheet::load(name, &typed).unwrap_or_else(|errors| panic!("{errors}"))
+    }
+}

@@ -21,7 +21,7 @@ mod loaded;
 mod parameter;
 mod parse;
 mod source;
-mod value;
+pub(crate) mod value;
 
 pub use claim::{Claim, Expected};
 pub use entries::{SheetNumber, SourceTally};

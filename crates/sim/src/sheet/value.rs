@@ -1,6 +1,7 @@
 //! How is a number written? Always with its unit: a bare number would be read by everyone as they please.
 
 use iostack_model::{Bytes, Nanos};
+use serde_json::Value;
 
 use crate::sheet::parameter::Unit;
 
@@ -67,22 +68,26 @@ fn positive(text: &str) -> Option<f64> {
 
 /// Refuses text that cannot be read as `unit` asks. `none` is for numbers that a device may be without.
 pub(crate) fn check(unit: Unit, text: &str, may_be_none: bool) -> Result<(), Unreadable> {
-    if text == "none" && may_be_none {
-        return Ok(());
-    }
-    match unit {
-        Unit::Time => time(text).map(drop),
-        Unit::Bytes => bytes(text).map(drop),
-        Unit::Rate => rate(text).map(drop),
-        Unit::Share => share(text).map(drop),
-        Unit::Count => count(text).map(drop),
-        Unit::PerSecond => per_second(text).map(drop),
-        Unit::Number => number(text).map(drop),
-        Unit::Word(words) if words.contains(&text) => Ok(()),
-        Unit::Word(words) => Err(unreadable("no such word", format!("write one of: {}", words.join(", ")))),
-        // Loaded by whoever makes the sheet.
-        Unit::Device(_) => Ok(()),
-    }
+    if text == "none" && may_be_none { Ok(()) } else { read(unit, text).map(drop) }
+}
+
+/// Text as `unit` asks: times are ns, rates bytes per second, `yes` and `no` true and false.
+pub(crate) fn read(unit: Unit, text: &str) -> Result<Value, Unreadable> {
+    Ok(match unit {
+        Unit::Time => time(text)?.0.into(),
+        Unit::Bytes => bytes(text)?.0.into(),
+        Unit::Rate => rate(text)?.into(),
+        Unit::Share => share(text)?.into(),
+        Unit::Count => count(text)?.into(),
+        Unit::PerSecond => per_second(text)?.into(),
+        Unit::Number => number(text)?.into(),
+        Unit::Word(words) if !words.contains(&text) => {
+            return Err(unreadable("no such word", format!("write one of: {}", words.join(", "))));
+        }
+        Unit::Word(["no", "yes"]) => (text == "yes").into(),
+        // A device is loaded by whoever makes the sheet.
+        Unit::Word(_) | Unit::Device(_) => text.into(),
+    })
 }
 
 #[cfg(test)]

@@ -22,9 +22,6 @@ use crate::sheet::{Sheet, SheetNumber, Unit};
 pub use all::{PREFIX, SIMULATED, Simulations};
 use place::SimulatedPlace;
 
-/// Requests between two looks at the stop flag and two lines of progress.
-const PROGRESS_EVERY: u64 = 1 << 18;
-
 /// Stretches of requests' ways that a timeline holds: more makes viewers slow.
 const SPANS_MAX: usize = 200_000;
 
@@ -107,11 +104,10 @@ impl Target for SimulatedTarget {
         self.description.refuse(jobs, wanted)?;
         let report = |progress: &Progress| audience.progress(progress);
         let options = RunOptions {
-            seed: jobs.first().map_or(1, |job| job.seed),
             spans_max: if self.options.timeline.is_some() { SPANS_MAX } else { 0 },
             stop: audience.stop(),
             progress: audience.watches().then_some(&report),
-            progress_every_requests: PROGRESS_EVERY,
+            ..RunOptions::seeded(jobs.first().map_or(1, |job| job.seed))
         };
         let ran = match jobs {
             [job] if job.recorded.is_some() => replay(&self.sheet, job, &options, self.options.fifo)?,

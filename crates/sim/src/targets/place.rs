@@ -11,9 +11,6 @@ use iostack_target::{About, Audience, How, Measured, On, Place, RunClock, Sessio
 use crate::run::{self, RunOptions};
 use crate::sheet::{Sheet, catalogue};
 
-/// Requests between two looks at the stop flag.
-const LOOK_EVERY: u64 = 1 << 14;
-
 const NOTHING_BELOW: &str = "a simulated drive has no other way to it";
 
 /// The number of a platform that names its I/O scheduler.
@@ -145,13 +142,8 @@ impl Session for SimulatedPlace {
             return Err(NOTHING_BELOW.to_owned());
         }
         let report = |progress: &Progress| audience.progress(progress);
-        let options = RunOptions {
-            seed: job.seed,
-            spans_max: 0,
-            stop: audience.stop(),
-            progress: audience.watches().then_some(&report),
-            progress_every_requests: LOOK_EVERY,
-        };
+        let progress: Option<&dyn Fn(&Progress)> = if audience.watches() { Some(&report) } else { None };
+        let options = RunOptions { stop: audience.stop(), progress, ..RunOptions::seeded(job.seed) };
         let mut plain = job.clone();
         plain.host.scheduler = None;
         let ran = run::run(&self.sheet_for(job)?, &[plain], &options).map_err(|error| error.to_string())?;

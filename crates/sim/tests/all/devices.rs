@@ -2,26 +2,11 @@
 
 use std::path::Path;
 
-use crate::load::built_in_sheet;
+use crate::load::{built_in_sheet, changed_sheet};
 use iostack_sim::claims;
 use iostack_sim::engine::World;
 use iostack_sim::run::RunOptions;
 use iostack_sim::sheet::{Sheet, catalogue};
-
-#[test]
-fn every_device_can_be_built() {
-    for name in catalogue::names() {
-        let sheet = built_in_sheet(name);
-        if sheet.kind.is_part() {
-            continue;
-        }
-        let mut world = World::new();
-        let device = iostack_sim::build(&sheet, &mut world, 1).unwrap_or_else(|error| panic!("{error}"));
-        world.set_root(device);
-        let shape = world.shape().expect("a device has a shape");
-        assert!(shape.capacity.0 > 0, "{name}");
-    }
-}
 
 #[test]
 fn every_device_reaches_what_is_claimed_of_it() {
@@ -62,9 +47,7 @@ fn a_size_that_does_not_fit_is_told_one_that_does() {
         ("4KiB", "it is not a multiple of 8192 bytes"),
     ];
     for (page, expected) in sizes {
-        let changes = [("flash.mapping", "8KiB"), ("flash.page", page)];
-        let changes = changes.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let sheet = Sheet::load("x25e", &changes).expect("read");
+        let sheet = changed_sheet("x25e", &[("flash.mapping", "8KiB"), ("flash.page", page)]);
         let error = iostack_sim::build(&sheet, &mut World::new(), 1).expect_err(page).to_string();
         assert!(error.contains(&format!("`flash.page = {page}`: {expected}")), "{error}");
     }

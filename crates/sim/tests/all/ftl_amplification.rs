@@ -13,6 +13,8 @@ use iostack_model::Bytes;
 use iostack_sim::ftl::{Ftl, FtlSpec, Geometry, Making, StartState, Stream, Victim};
 use iostack_workload::Rng;
 
+use crate::load::assert_near;
+
 const BLOCKS: u32 = 8192;
 
 /// One plane whose usable pages are 1 + `spare` times the data, as the theory counts them.
@@ -69,12 +71,6 @@ fn theory_greedy(alpha: f64, pages: f64) -> f64 {
     let stretched = (1.0 + 0.5 / pages) * alpha;
     let x0 = 0.5 - pages / alpha * lambert(-stretched * (-stretched).exp());
     pages / (pages - (x0 - 1.0))
-}
-
-fn assert_near(what: &str, found: f64, expected: f64, tolerance: f64) {
-    let off = found / expected - 1.0;
-    println!("{what}: {found:.3}, theory {expected:.3}, {:+.2} %", off * 100.0);
-    assert!(off.abs() < tolerance, "{what}: {found:.4}, theory {expected:.4}");
 }
 
 #[test]

@@ -64,9 +64,24 @@ impl LoadResult {
     }
 }
 
+/// Changes as they are typed.
+pub(crate) fn changes(list: &[(&str, &str)]) -> Vec<(String, String)> {
+    list.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
+}
+
+/// A sheet that is built in, changed.
+pub(crate) fn changed_sheet(name: &str, list: &[(&str, &str)]) -> Sheet {
+    Sheet::load(name, &changes(list)).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
 /// A sheet that is built in.
 pub(crate) fn built_in_sheet(name: &str) -> Sheet {
-    Sheet::load(name, &[]).unwrap_or_else(|errors| panic!("{errors}"))
+    changed_sheet(name, &[])
+}
+
+/// A drive that answers each request after this time.
+pub(crate) fn drive_of_latency(latency: &str) -> Sheet {
+    Sheet::from_values("zero", &[("zero.latency", latency)]).expect("a kind")
 }
 
 /// A world with one device of these numbers, which keeps stamps.
@@ -142,6 +157,14 @@ pub(crate) fn sustained(
 /// Nothing more to do: what goes on in the background comes to its end.
 pub(crate) fn settle(world: &mut World) {
     assert_eq!(world.next(), Happened::Quiet);
+}
+
+/// Holds a figure of this name against theory, and prints both.
+#[track_caller]
+pub(crate) fn assert_near(what: &str, found: f64, expected: f64, tolerance: f64) {
+    let off = found / expected - 1.0;
+    println!("{what}: {found:.3}, theory {expected:.3}, {:+.3} %", off * 100.0);
+    assert!(off.abs() < tolerance, "{what}: {found:.4}, theory {expected:.4}");
 }
 
 /// `found` is within `tolerance` (a share) of `expected`.

@@ -1,6 +1,7 @@
 //! Is what the simulator says true, from its sheets to whole platforms?
 
 mod catalogue;
+mod chance;
 mod devices;
 mod flash;
 mod ftl_amplification;

@@ -7,14 +7,12 @@ use iostack_model::{Bytes, Nanos};
 use iostack_sim::sheet::{Expected, Figure, Sheet, SheetErrors, Source, Unit};
 use iostack_workload::Rng;
 
+use crate::load::changes;
+
 const GOOD: &str = include_str!("../data/mine.toml");
 
 fn parse(text: &str) -> Result<Sheet, SheetErrors> {
     Sheet::parse(text, Path::new("mine.toml"), &[])
-}
-
-fn changes(list: &[(&str, &str)]) -> Vec<(String, String)> {
-    list.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
 
 #[test]

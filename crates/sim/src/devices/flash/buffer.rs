@@ -9,8 +9,8 @@
 
 use std::collections::VecDeque;
 
-use super::index::Index;
 use crate::engine::{RequestId, Time};
+use crate::index::Index;
 
 /// No page, no request.
 pub(super) const NONE: u32 = u32::MAX;
@@ -56,12 +56,12 @@ struct Epoch {
 }
 
 /// The write buffer, or what stands in for it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Buffer {
     pub(super) pages: Vec<BufferedPage>,
     free: Vec<u32>,
     room: u32,
-    used: u32,
+    pub(super) used: u32,
     newest: Index,
     queues: Vec<PageQueue>,
     /// Writes that wait for room.
@@ -74,22 +74,11 @@ impl Buffer {
     /// A buffer with room for so many pages, and `queues` of those that are ready.
     pub(super) fn new(room: Option<u32>, queues: usize) -> Buffer {
         Buffer {
-            pages: Vec::new(),
-            free: Vec::new(),
             room: room.unwrap_or(u32::MAX),
-            used: 0,
-            newest: Index::new(),
             queues: vec![PageQueue { head: NONE, tail: NONE, len: 0 }; queues],
-            waiting: VecDeque::new(),
             epochs: VecDeque::from([Epoch::default()]),
-            first_epoch: 0,
+            ..Buffer::default()
         }
-    }
-
-    /// Pages in it.
-    #[inline]
-    pub(super) fn used(&self) -> u32 {
-        self.used
     }
 
     #[inline]

@@ -97,11 +97,13 @@ impl Ssd {
         true
     }
 
-    /// The sensed data leaves for the controller.
-    pub(super) fn move_sensed(&mut self, number: u32, sim: &mut Sim) {
+    /// Sensed pages, to be moved or folded, leave for the controller.
+    pub(super) fn pages_sensed(&mut self, number: u32, sim: &mut Sim) {
+        let die = &self.dies[number as usize];
+        let folds = die.phase == Phase::FoldSensing;
+        let pages = if folds { die.fold.held.len() as u64 } else { die.collector.sensed };
+        let until = self.transfer(number, pages, sim.now());
         let die = &mut self.dies[number as usize];
-        let time = self.spec.channel.time(die.collector.sensed << self.spec.page_shift);
-        let until = self.channels[usize::from(die.channel)].serve(sim.now(), time);
         die.turn_to(Phase::MoveLeaving, sim.now());
         die.until = until;
         die.account.extend(until);
@@ -131,18 +133,21 @@ impl Ssd {
         if programming.is_empty() {
             return false;
         }
-        let time = self.spec.channel.time((programming.len() as u64) << self.spec.page_shift);
-        let loaded = self.channels[usize::from(die.channel)].serve(sim.now(), time);
-        let program = self.spec.die.cells.program;
-        self.work(number, Phase::MoveProgramming, loaded, program, sim.now(), sim);
+        let pages = programming.len() as u64;
+        self.program_moved(number, pages, sim)
+    }
+
+    /// Programs so many moved or folded pages.
+    pub(super) fn program_moved(&mut self, number: u32, pages: u64, sim: &mut Sim) -> bool {
+        let loaded = self.transfer(number, pages, sim.now());
+        self.work(number, Phase::MoveProgramming, loaded, self.spec.die.cells.program, sim.now(), sim);
         true
     }
 
     /// Moved pages are on flash.
     pub(super) fn move_programmed(&mut self, number: u32, sim: &mut Sim) {
         self.dies[number as usize].collector.programming.clear();
-        self.ended(number, sim);
-        self.next(number, sim);
+        self.worked(number, sim);
     }
 
     /// Erases the victims that hold nothing any more.
@@ -166,7 +171,6 @@ impl Ssd {
                 self.ftl.erase(victim.expect("what is drained is a victim"));
             }
         }
-        self.ended(number, sim);
-        self.next(number, sim);
+        self.worked(number, sim);
     }
 }

@@ -26,15 +26,13 @@ pub(super) enum Phase {
     Programming,
     /// Pages to be moved: the cells.
     MoveSensing,
-    /// Their data leaves.
+    /// The same of pages of the blocks with one bit a cell, on their way to others.
+    FoldSensing,
+    /// Sensed pages leave, to be moved or folded.
     MoveLeaving,
-    /// They are programmed elsewhere.
+    /// Moved or folded pages are programmed elsewhere.
     MoveProgramming,
     Erasing,
-    /// Pages of the blocks with one bit a cell, on their way to others.
-    FoldSensing,
-    FoldLeaving,
-    FoldProgramming,
     FoldErasing,
     /// Interrupting a program or an erase.
     Suspending,
@@ -44,17 +42,7 @@ impl Phase {
     /// Garbage collection or folding has the die.
     #[inline]
     pub(super) fn collects(self) -> bool {
-        matches!(
-            self,
-            Phase::MoveSensing
-                | Phase::MoveLeaving
-                | Phase::MoveProgramming
-                | Phase::Erasing
-                | Phase::FoldSensing
-                | Phase::FoldLeaving
-                | Phase::FoldProgramming
-                | Phase::FoldErasing
-        )
+        (Phase::MoveSensing as u8..=Phase::FoldErasing as u8).contains(&(self as u8))
     }
 }
 

@@ -8,8 +8,8 @@
 
 use super::die::Phase;
 use super::spec::{PLANES_MAX, ReadsTogether};
-use super::ssd::{DIE, Ssd};
-use crate::engine::{Sim, token};
+use super::ssd::Ssd;
+use crate::engine::Sim;
 use crate::ftl::Stream;
 
 impl Ssd {
@@ -58,17 +58,6 @@ impl Ssd {
         true
     }
 
-    /// The sensed data leaves for the controller.
-    pub(super) fn fold_sensed(&mut self, number: u32, sim: &mut Sim) {
-        let die = &mut self.dies[number as usize];
-        let time = self.spec.channel.time((die.fold.held.len() as u64) << self.spec.page_shift);
-        let until = self.channels[usize::from(die.channel)].serve(sim.now(), time);
-        die.turn_to(Phase::FoldLeaving, sim.now());
-        die.until = until;
-        die.account.extend(until);
-        sim.wake_at(until, token(DIE, number));
-    }
-
     /// Programs what was read, as far as there is room and it was not overwritten meanwhile.
     fn fold_program(&mut self, number: u32, sim: &mut Sim) -> bool {
         let mut held = std::mem::take(&mut self.dies[number as usize].fold.held);
@@ -82,10 +71,7 @@ impl Ssd {
             return false;
         }
         die.turn = (die.turn + 1) % planes;
-        let time = self.spec.channel.time(count << self.spec.page_shift);
-        let loaded = self.channels[usize::from(die.channel)].serve(sim.now(), time);
-        self.work(number, Phase::FoldProgramming, loaded, self.spec.die.cells.program, sim.now(), sim);
-        true
+        self.program_moved(number, count, sim)
     }
 
     /// Gives a page of the log a place in another block; false when there is no room for it now.
@@ -95,9 +81,9 @@ impl Ssd {
             return true;
         }
         let stamp = slc.stamp(place);
-        let planes = self.layout.planes_of(number);
-        let Some(at) = (0..planes.len()).find(|&step| {
-            let at = (step + self.dies[number as usize].turn as usize) % planes.len();
+        let (planes, turn) = (self.layout.planes_of(number), self.dies[number as usize].turn as usize);
+        let mut in_turn = (0..planes.len()).map(|step| (step + turn) % planes.len());
+        let Some(at) = in_turn.find(|&at| {
             let alone = filled.iter().enumerate().all(|(other, &count)| other == at || count == 0);
             (alone || self.spec.die.writes_together)
                 && filled[at] < self.spec.unit
@@ -106,11 +92,10 @@ impl Ssd {
         }) else {
             return false;
         };
-        let at = (at + self.dies[number as usize].turn as usize) % planes.len();
         filled[at] += 1;
         self.slc.as_mut().expect("it was there").forget(lpn);
         let to = self.ftl.write(lpn, planes[at], Stream::Host, stamp);
-        self.dies[number as usize].collector.programs(to.0);
+        self.dies[number as usize].collector.programming.push(to.0);
         self.counts.folded += 1;
         true
     }
@@ -134,7 +119,6 @@ impl Ssd {
         self.dies[number as usize].fold.folded -= block;
         self.slc.as_mut().expect("it is there").release(number, block);
         self.counts.slc_erases += 1;
-        self.ended(number, sim);
-        self.next(number, sim);
+        self.worked(number, sim);
     }
 }

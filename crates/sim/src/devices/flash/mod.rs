@@ -7,7 +7,6 @@ mod collector;
 mod company;
 mod die;
 mod fold;
-mod index;
 mod layout;
 mod mixed;
 mod read;

@@ -9,7 +9,8 @@ use super::buffer::{BufferedPage, NONE};
 use super::die::Phase;
 use super::spec::PLANES_MAX;
 use super::ssd::{DIE, LOADED, Ssd};
-use crate::engine::{RequestId, Sim, token};
+use super::work::PAGE;
+use crate::engine::{RequestId, Sim, Time, token};
 use crate::ftl::{Stream, Urgency};
 
 impl Ssd {
@@ -25,10 +26,9 @@ impl Ssd {
             Phase::Sensing => self.sensed(number, sim),
             Phase::Register => self.leave(number, sim),
             Phase::Programming => self.programmed(number, sim),
-            Phase::MoveSensing => self.move_sensed(number, sim),
-            Phase::FoldSensing => self.fold_sensed(number, sim),
-            Phase::MoveLeaving | Phase::FoldLeaving => self.worked(number, sim),
-            Phase::MoveProgramming | Phase::FoldProgramming => self.move_programmed(number, sim),
+            Phase::MoveSensing | Phase::FoldSensing => self.pages_sensed(number, sim),
+            Phase::MoveLeaving => self.worked(number, sim),
+            Phase::MoveProgramming => self.move_programmed(number, sim),
             Phase::Erasing => self.erased(number, sim),
             Phase::FoldErasing => self.fold_erased(number, sim),
             Phase::Suspending => self.next(number, sim),
@@ -43,7 +43,7 @@ impl Ssd {
             self.idle.remove(die.rank);
         }
         let reads = die.reads.0 != NONE;
-        let quiet = self.buffer.used() == 0 && !die.dirty && die.suspended.is_none();
+        let quiet = self.buffer.used == 0 && !die.dirty && die.suspended.is_none();
         if quiet {
             if reads && self.start_reads(number, sim) {
                 return;
@@ -94,7 +94,7 @@ impl Ssd {
 
     /// Writes wait for blocks of this die, and have used what collection has won for them.
     fn collects_first(&self, number: u32) -> bool {
-        self.urgent(number) && !self.dies[number as usize].collector.has_earned()
+        self.urgent(number) && self.dies[number as usize].collector.earned < PAGE
     }
 
     /// Writes wait for blocks of this die.
@@ -268,9 +268,8 @@ impl Ssd {
 
     /// The data of a group goes to the die, which then programs it.
     fn load(&mut self, number: u32, program: u64, sim: &mut Sim) {
-        let now = sim.now();
         let die = &self.dies[number as usize];
-        let (first, count, channel) = (die.group[0], die.group.len() as u64, usize::from(die.channel));
+        let (first, count) = (die.group[0], die.group.len() as u64);
         for at in 0..count as usize {
             let page = self.dies[number as usize].group[at];
             let mut owner = self.buffer.page(page).owners;
@@ -279,11 +278,17 @@ impl Ssd {
                 owner = self.slot(owner).next;
             }
         }
-        let time = self.spec.channel.time(count << self.spec.page_shift);
-        let loaded = self.channels[channel].serve(now, time);
+        let loaded = self.transfer(number, count, sim.now());
         let since = self.buffer.page(first).since;
         self.work(number, Phase::Programming, loaded, program, since, sim);
         self.dies[number as usize].dirty = true;
+    }
+
+    /// So many pages go over the die's channel from now on: when they are there.
+    #[inline]
+    pub(super) fn transfer(&mut self, number: u32, pages: u64, now: Time) -> Time {
+        let time = self.spec.channel.time(pages << self.spec.page_shift);
+        self.channels[usize::from(self.dies[number as usize].channel)].serve(now, time)
     }
 
     /// The die starts a step that is no read: cells are at work from `from`, for `time`.
@@ -314,7 +319,7 @@ impl Ssd {
     }
 
     /// It has ended, and nothing follows from it.
-    fn worked(&mut self, number: u32, sim: &mut Sim) {
+    pub(super) fn worked(&mut self, number: u32, sim: &mut Sim) {
         self.ended(number, sim);
         self.next(number, sim);
     }
@@ -346,7 +351,7 @@ impl Ssd {
         let (now, spec) = (sim.now(), &self.spec.die);
         let die = &mut self.dies[number as usize];
         let may = match die.phase {
-            Phase::Programming | Phase::MoveProgramming | Phase::FoldProgramming => spec.suspend_program,
+            Phase::Programming | Phase::MoveProgramming => spec.suspend_program,
             Phase::Erasing | Phase::FoldErasing => spec.suspend_erase,
             _ => false,
         };

@@ -4,8 +4,8 @@
 //! other blocks. They are blocks of their own, besides the capacity and its over-provisioning.
 
 use super::buffer::NONE;
-use super::index::Index;
 use super::spec::{SlcSpec, Spec};
+use crate::index::Index;
 
 /// A ring of pages.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +34,7 @@ impl Slc {
             logs: vec![Log::default(); dies],
             pages: vec![0; pages],
             stamps: vec![0; if spec.ftl.stamps { pages } else { 0 }],
-            index: Index::new(),
+            index: Index::default(),
         }
     }
 

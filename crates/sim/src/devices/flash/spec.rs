@@ -4,9 +4,10 @@ use crate::sheet::{Sheet, SheetError};
 
 use super::layout::{Layout, UnitCounts};
 use super::way::{Cores, Link, Transfer};
-use crate::devices::parameter::{Pace, count_within, whole_bytes};
+use crate::devices::parameter::{Pace, count_within, variant, whole_bytes};
 use crate::ftl::{FtlSpec, Geometry, StartState, Victim};
 use iostack_model::Bytes;
+use serde::Deserialize;
 
 /// Core time of a kind of command.
 #[derive(Clone, Copy, Debug)]
@@ -33,13 +34,16 @@ pub(super) struct Cells {
 }
 
 /// Pages that planes of a die sense together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum ReadsTogether {
-    /// One plane at a time.
+    /// One plane at a time; `writes` are together then.
+    #[serde(alias = "writes")]
     None,
     /// Pages with the same number in their blocks (ONFI's multi-plane read).
     Matching,
     /// Pages of any numbers.
+    #[serde(rename = "independent")]
     Any,
 }
 
@@ -128,18 +132,8 @@ impl Spec {
             buffer: buffer.map(|bytes| (bytes / page).min(u64::from(BUFFER_MAX)) as u32),
             early: buffer.is_some() && sheet.word("buffer.acknowledge")? == "early",
             slc: None,
-            state: match sheet.word("flash.state")? {
-                "fresh" => StartState::Fresh,
-                "filled" => StartState::Filled,
-                _ => StartState::Steady,
-            },
-            ftl: FtlSpec::greedy(Geometry {
-                planes: layout.counts.planes_in_all() as u32,
-                blocks_per_plane: 0,
-                pages_per_block,
-                page: Bytes(page),
-                logical_pages: 0,
-            }),
+            state: variant(sheet, "flash.state")?,
+            ftl: FtlSpec::greedy(Geometry::default()),
             layout,
         };
         spec.slc = slc(sheet, &spec, page)?;
@@ -193,11 +187,7 @@ fn die(sheet: &Sheet) -> Result<DieSpec, SheetError> {
             erase: time("flash.erase")?,
         },
         writes_together: together != "none",
-        reads_together: match together {
-            "matching" => ReadsTogether::Matching,
-            "independent" => ReadsTogether::Any,
-            _ => ReadsTogether::None,
-        },
+        reads_together: variant(sheet, "flash.multi_plane")?,
         cache_register: sheet.word("flash.cache_register")? == "yes",
         read_priority: sheet.word("flash.read_priority")? == "yes",
         overtake: count_within(sheet, "flash.overtake", 1, 1 << 20)? as u32,

@@ -358,7 +358,7 @@ impl Part for Ssd {
     fn gauges(&self, list: &mut Vec<(&'static str, f64)>) {
         list.push((Gauge::FREE_BLOCKS, self.ftl.free_blocks_total() as f64));
         if self.spec.buffer.is_some() {
-            list.push((Gauge::BUFFERED_PAGES, f64::from(self.buffer.used())));
+            list.push((Gauge::BUFFERED_PAGES, f64::from(self.buffer.used)));
         }
         if let Some(slc) = &self.slc {
             list.push((Gauge::SLC_PAGES, f64::from(slc.used())));

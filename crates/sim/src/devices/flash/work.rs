@@ -33,16 +33,6 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// A place is being programmed.
-    pub(super) fn programs(&mut self, place: u32) {
-        self.programming.push(place);
-    }
-
-    /// The host may write.
-    pub(super) fn has_earned(&self) -> bool {
-        self.earned >= PAGE
-    }
-
     /// The host has written.
     pub(super) fn spend(&mut self, pages: usize) {
         self.earned = self.earned.saturating_sub(pages as u64 * PAGE);

@@ -22,6 +22,7 @@ const GONE: u8 = 2;
 const ARM: u8 = 3;
 
 /// Memory for writes.
+#[derive(Default)]
 pub(super) struct WriteCache {
     /// Sectors it holds, and of those taken.
     pub(super) size: u64,

@@ -25,13 +25,12 @@ use std::collections::VecDeque;
 use crate::sheet::{Sheet, SheetError};
 use iostack_model::Bytes;
 
-use super::parameter::{Pace, count_within, time_or};
+use super::parameter::{Pace, count_within, time_or, variant};
 use crate::engine::{PartId, Server, Stamps, World};
 use arm::Arm;
-use cache::{Dirty, Segments};
+use cache::Segments;
 use disk::{Disk, WriteCache};
 use geometry::{Geometry, Track};
-use order::ArmOrder;
 use seek::SeekCurve;
 
 pub(super) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetError> {
@@ -46,8 +45,6 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<Part
     let age_limit = time_or(sheet, "hdd.age_limit", u64::MAX)?;
     let (segments, read_ahead) = segments(sheet, sector)?;
     let size = sheet.bytes("hdd.write_cache")?.0 / sector;
-    let buffer =
-        WriteCache { size, used: 0, dirty: Dirty::default(), blocked: VecDeque::new(), flushes: Vec::new() };
     let disk = Disk {
         capacity: Bytes(capacity.0 / sector * sector),
         sector,
@@ -60,12 +57,12 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<Part
         arm,
         jobs: Vec::new(),
         current: None,
-        order: ArmOrder::from_word(sheet.word("hdd.order")?),
+        order: variant(sheet, "hdd.order")?,
         age_limit,
         up: true,
         segments,
         read_ahead,
-        buffer,
+        buffer: WriteCache { size, ..WriteCache::default() },
         stamps: Stamps::of_device(&world.sim),
     };
     Ok(world.add(Box::new(disk)))

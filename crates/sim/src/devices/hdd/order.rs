@@ -1,5 +1,7 @@
 //! Which of those that wait is next?
 
+use serde::Deserialize;
+
 use super::arm::Arm;
 use crate::engine::{RequestId, Time};
 
@@ -22,7 +24,8 @@ pub(super) enum ArmPurpose {
 }
 
 /// Rule by which the next job is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum ArmOrder {
     /// First come, first served.
     Fcfs,
@@ -35,15 +38,6 @@ pub(super) enum ArmOrder {
 }
 
 impl ArmOrder {
-    pub(super) fn from_word(word: &str) -> ArmOrder {
-        match word {
-            "sstf" => ArmOrder::Sstf,
-            "elevator" => ArmOrder::Elevator,
-            "sptf" => ArmOrder::Sptf,
-            _ => ArmOrder::Fcfs,
-        }
-    }
-
     /// Runs of the write cache that are looked at, from the head's place on in the order of sectors.
     pub(super) const fn window(self) -> usize {
         if matches!(self, ArmOrder::Fcfs) { 1 } else { 32 }

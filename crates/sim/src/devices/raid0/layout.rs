@@ -9,7 +9,7 @@ pub(super) struct Share {
 }
 
 /// Members take turns, a stripe unit each.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StripeLayout {
     pub(super) unit: u64,
     pub(super) members: u64,

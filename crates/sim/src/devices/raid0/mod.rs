@@ -18,8 +18,6 @@ mod cache;
 mod layout;
 mod raid;
 
-use std::collections::VecDeque;
-
 use crate::sheet::{Sheet, SheetError};
 use iostack_model::Bytes;
 use iostack_workload::Rng;
@@ -60,17 +58,13 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartI
         members,
         command: sheet.time("raid0.controller")?.0,
         member_command: sheet.time("raid0.member_command")?.0,
-        adapter: Server::default(),
         link: Pace::limit_from_sheet(sheet, "raid0.rate")?.map(|pace| (Server::default(), pace)),
         free: queue_depth(sheet, "raid0.queue_depth")?,
-        waiting: VecDeque::new(),
         writes_back,
         destages: count_within(sheet, "raid0.destage", 1, 4096)? as usize,
         cache: RaidCache::new(size, page, keeps_clean),
-        blocked: VecDeque::new(),
-        held: Vec::new(),
-        flushes: Vec::new(),
         stamps: Stamps::of_device(&world.sim),
+        ..Raid::default()
     };
     Ok(world.add(Box::new(raid)))
 }

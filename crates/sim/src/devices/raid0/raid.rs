@@ -15,6 +15,7 @@ const ISSUE: u8 = 1;
 const CAME: u8 = 2;
 const GONE: u8 = 3;
 
+#[derive(Default)]
 pub(super) struct Raid {
     pub(super) capacity: Bytes,
     pub(super) block: Bytes,

@@ -7,7 +7,7 @@ use super::PAGE;
 use crate::engine::Shape;
 
 /// Sizes and limits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Config {
     /// Pages that memory holds.
     pub(crate) pages: usize,

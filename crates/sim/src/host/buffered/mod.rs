@@ -93,6 +93,7 @@ struct HeldStamps {
     pieces: BTreeMap<u32, u32>,
 }
 
+#[derive(Default)]
 pub(crate) struct Buffered {
     host: PartId,
     config: Config,
@@ -121,6 +122,7 @@ pub(crate) struct Buffered {
 }
 
 impl Buffered {
+    /// Above `host`, which has these numbers; with `proves` reads bring stamps back.
     pub(crate) fn new(
         host: PartId,
         config: Config,
@@ -128,27 +130,15 @@ impl Buffered {
         fs: FileSystem,
         proves: bool,
     ) -> Buffered {
-        let flushers = (0..config.spaces).map(|_| Flusher::default()).collect();
         Buffered {
-            host,
             cache: PageCache::new(config.pages, config.window),
+            flushers: (0..config.spaces).map(|_| Flusher::default()).collect(),
+            held: proves.then(HeldStamps::default),
+            host,
             config,
             system,
             fs,
-            clients: Vec::new(),
-            flushers,
-            sleepers: Vec::new(),
-            placed: BTreeSet::new(),
-            unplaced: BTreeSet::new(),
-            mapped: BTreeSet::new(),
-            held: proves.then(HeldStamps::default),
-            bill: 0.0,
-            work: LayerWork::default(),
-            is_restarted: false,
-            hits: 0,
-            misses: 0,
-            written_back: 0,
-            written_total: 0,
+            ..Buffered::default()
         }
     }
 
@@ -277,7 +267,7 @@ impl Buffered {
     }
 
     fn is_over_limit(&self) -> bool {
-        self.cache.dirty() + self.cache.writing() > self.config.limit
+        self.cache.dirty() + self.cache.writing > self.config.limit
     }
 
     /// The reason why the call stopped has passed.
@@ -342,7 +332,7 @@ impl Part for Buffered {
         let request = sim.request(id);
         let (client, kind) = (request.user >> CALLER_SHIFT, request.kind);
         let of = &self.clients[client as usize];
-        if kind == Kind::Compute || !of.is_buffered && (self.cache.is_empty() || kind == Kind::Flush) {
+        if kind == Kind::Compute || !of.is_buffered && (self.cache.len() == 0 || kind == Kind::Flush) {
             return self.pass(client, id, sim);
         }
         self.clients[client as usize].queue.push_back(id);
@@ -364,7 +354,7 @@ impl Part for Buffered {
 
     fn gauges(&self, list: &mut Vec<(&'static str, f64)>) {
         list.push(("cached pages", self.cache.len() as f64));
-        list.push(("dirty pages", (self.cache.dirty() + self.cache.writing()) as f64));
+        list.push(("dirty pages", (self.cache.dirty() + self.cache.writing) as f64));
         list.push(("pages written back", self.written_back as f64));
         let looked = (self.hits + self.misses).max(1);
         list.push(("page hits %", self.hits as f64 * 100.0 / looked as f64));

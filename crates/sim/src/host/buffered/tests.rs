@@ -14,9 +14,7 @@ fn sheet(changes: &[(&str, &str)]) -> Sheet {
         ("platform.drive.zero.capacity", "256MiB"),
         ("platform.memory", "16MiB"),
     ];
-    let changes: Vec<(String, String)> =
-        own.iter().chain(changes).map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-    Sheet::load("x5570", &changes).expect("built in")
+    Sheet::changed("x5570", &[&own[..], changes].concat())
 }
 
 fn jobs(text: &str) -> Vec<Job> {
@@ -24,12 +22,9 @@ fn jobs(text: &str) -> Vec<Job> {
     file.jobs.into_iter().map(|job| Job { direct: false, ..job }).collect()
 }
 
-fn outcomes(changes: &[(&str, &str)], text: &str) -> Vec<Outcome> {
-    run(&sheet(changes), &jobs(text), &RunOptions::seeded(1)).expect("runs").outcomes
-}
-
 fn outcome(changes: &[(&str, &str)], text: &str) -> Outcome {
-    outcomes(changes, &format!("[[job]]\nname = \"a\"\n{text}")).remove(0)
+    let jobs = jobs(&format!("[[job]]\nname = \"a\"\n{text}"));
+    run(&sheet(changes), &jobs, &RunOptions::seeded(1)).expect("runs").outcomes.remove(0)
 }
 
 fn clocks(outcome: &Outcome, layer: &str) -> f64 {
@@ -37,11 +32,10 @@ fn clocks(outcome: &Outcome, layer: &str) -> f64 {
     host.layers.iter().find(|each| each.name == layer).map_or(0.0, |layer| layer.clocks)
 }
 
-/// The last value of a gauge in the series.
+/// Values of a gauge over time.
 fn gauge(outcome: &Outcome, name: &str) -> Vec<f64> {
     let inside = outcome.inside.as_ref().expect("simulated");
-    let series = inside.gauges.iter().find(|gauge| gauge.name == name).expect("the cache has it");
-    series.values.clone()
+    inside.gauges.iter().find(|gauge| gauge.name == name).expect("the cache has it").values.clone()
 }
 
 #[test]
@@ -55,12 +49,8 @@ fn a_read_brings_what_was_written_through_the_cache() {
     ];
     for (memory, way) in memories.into_iter().flat_map(|memory| ways.map(|way| (memory, way))) {
         for block in ["512", "1k", "4k", "12k"] {
-            let changes = [&[("platform.memory", memory), ("platform.drive", "x25e")][..], way].concat();
-            let changes: Vec<_> = changes.into_iter().collect();
-            let own = [("platform.drive", "dram-ssd")];
-            let changes: Vec<(String, String)> =
-                changes.iter().chain(&own).map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-            let sheet = Sheet::load("x5570", &changes).expect("built in");
+            let changes = [&[("platform.memory", memory), ("platform.drive", "dram-ssd")][..], way].concat();
+            let sheet = Sheet::changed("x5570", &changes);
             let text = format!(
                 "[[job]]\nname = \"a\"\npattern = \"random\"\nread_percent = 50\nio_count = 700\nsize = \"8MiB\"\n\
                  block_size = \"{block}\"\nverify = \"write_then_read\"\nthreads = 2\n\
@@ -81,11 +71,7 @@ fn direct_reads_see_what_was_written_through_the_cache() {
                 [[job]]\nname = \"b\"\nstonewall = true\npattern = \"random\"\nio_count = 300\nsize = \"4MiB\"\nverify = \"read_only\"";
     let mut jobs = jobs(text);
     jobs[1].direct = true;
-    let changes = [
-        ("platform.drive".to_owned(), "dram-ssd".to_owned()),
-        ("platform.memory".to_owned(), "64MiB".to_owned()),
-    ];
-    let sheet = Sheet::load("x5570", &changes).expect("built in");
+    let sheet = Sheet::changed("x5570", &[("platform.drive", "dram-ssd"), ("platform.memory", "64MiB")]);
     let outcomes = run(&sheet, &jobs, &RunOptions::seeded(3)).expect("runs").outcomes;
     assert!(outcomes[1].failures.is_empty() && outcomes[1].verified > 0, "{:?}", outcomes[1].failures);
 }

@@ -104,13 +104,8 @@ impl Buffered {
             return false;
         }
         let offset = self.config.files + u64::from(block) * PAGE % self.fs.area.max(PAGE);
-        self.op(client).ios.push(Io {
-            kind: Kind::Read,
-            offset,
-            length: PAGE as u32,
-            is_pages: false,
-            is_awaited: true,
-        });
+        let io = Io { kind: Kind::Read, offset, length: PAGE as u32, is_pages: false, is_awaited: true };
+        self.op(client).ios.push(io);
         true
     }
 
@@ -250,7 +245,7 @@ impl Buffered {
         let BufferedCall { step, left, .. } = *self.op(client);
         if step == 0 {
             let taken = if left > 0 { self.plan_sync(client, first, space) } else { 0 };
-            let target = self.written_total + self.cache.writing();
+            let target = self.written_total + self.cache.writing;
             let op = self.op(client);
             if taken > 0 {
                 op.left = left.saturating_sub(taken);
@@ -275,13 +270,8 @@ impl Buffered {
         if op.step == 2 {
             op.step = 3;
             if barrier {
-                op.ios.push(Io {
-                    kind: Kind::Flush,
-                    offset: 0,
-                    length: 0,
-                    is_pages: false,
-                    is_awaited: true,
-                });
+                let flush = Io { kind: Kind::Flush, offset: 0, length: 0, is_pages: false, is_awaited: true };
+                op.ios.push(flush);
                 return Stop::Issued;
             }
         }

@@ -11,14 +11,16 @@
 //! Pure: no time, no I/O.
 
 mod ahead;
-mod table;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
 
+use crate::index::Index;
 pub(crate) use ahead::{ReadAhead, Window};
-use table::{NONE, SlotTable};
+
+/// No slot.
+const NONE: u32 = u32::MAX;
 
 /// A bit of a page.
 pub(crate) type Flag = u8;
@@ -53,7 +55,11 @@ struct ListEnds {
     len: usize,
 }
 
-const EMPTY: ListEnds = ListEnds { newest: NONE, oldest: NONE, len: 0 };
+impl Default for ListEnds {
+    fn default() -> ListEnds {
+        ListEnds { newest: NONE, oldest: NONE, len: 0 }
+    }
+}
 
 /// Condition for another page to have room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,15 +73,15 @@ pub(crate) enum PageRoom {
 }
 
 /// The page cache.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PageCache {
     slots: Vec<Slot>,
     unused: Vec<u32>,
-    table: SlotTable,
+    table: Index,
     main: ListEnds,
     old: ListEnds,
     dirty: BTreeSet<u32>,
-    writing_count: usize,
+    pub(crate) writing: usize,
     count: usize,
     /// Chosen by replacement, not clean yet.
     leaving: usize,
@@ -91,42 +97,20 @@ impl PageCache {
     /// A cache of `capacity` pages; a clean one among the `window` oldest goes first.
     pub(crate) fn new(capacity: usize, window: usize) -> PageCache {
         let reserve = (capacity / 64).clamp(1, 1024);
-        PageCache {
-            slots: Vec::new(),
-            unused: Vec::new(),
-            table: SlotTable::new(capacity + reserve),
-            main: EMPTY,
-            old: EMPTY,
-            dirty: BTreeSet::new(),
-            writing_count: 0,
-            count: 0,
-            leaving: 0,
-            capacity,
-            reserve,
-            window,
-        }
+        PageCache { capacity, reserve, window, ..PageCache::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.count
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
     pub(crate) fn dirty(&self) -> usize {
         self.dirty.len()
     }
 
-    pub(crate) fn writing(&self) -> usize {
-        self.writing_count
-    }
-
     /// Slot of the page.
     pub(crate) fn find(&self, page: u32) -> Option<u32> {
-        let slots = &self.slots;
-        self.table.find(page, |slot| slots[slot as usize].page)
+        self.table.get(page)
     }
 
     pub(crate) fn has(&self, slot: u32, flag: Flag) -> bool {
@@ -211,8 +195,7 @@ impl PageCache {
             self.slots.push(entry);
             self.slots.len() as u32 - 1
         };
-        let slots = &self.slots;
-        self.table.insert(page, slot, |slot| slots[slot as usize].page);
+        self.table.set(page, slot);
         self.count += 1;
         if flags & PENDING == 0 {
             self.link(slot, true);
@@ -264,7 +247,7 @@ impl PageCache {
         debug_assert!(entry.flags & DIRTY != 0 && entry.flags & WRITING == 0);
         entry.flags = (entry.flags & !DIRTY) | WRITING;
         self.dirty.remove(&page);
-        self.writing_count += 1;
+        self.writing += 1;
     }
 
     /// The drive has it.
@@ -273,7 +256,7 @@ impl PageCache {
         let entry = &mut self.slots[slot as usize];
         debug_assert!(entry.flags & WRITING != 0);
         entry.flags &= !WRITING;
-        self.writing_count -= 1;
+        self.writing -= 1;
         let flags = entry.flags;
         if flags & DIRTY != 0 {
             self.dirty.insert(page);
@@ -306,8 +289,7 @@ impl PageCache {
             self.unlink(slot);
         }
         self.stays(slot);
-        let slots = &self.slots;
-        self.table.remove(slots[slot as usize].page, |slot| slots[slot as usize].page);
+        self.table.remove(self.slots[slot as usize].page, slot);
         self.unused.push(slot);
         self.count -= 1;
     }

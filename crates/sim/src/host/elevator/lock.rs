@@ -42,19 +42,4 @@ mod tests {
         assert_eq!(lock.take(100, 100, 10), (450, 250));
         assert_eq!(lock.take(1000, 100, 10), (1100, 0));
     }
-
-    #[test]
-    fn a_closed_circle_of_n_passes_at_the_formula_s_rate() {
-        for count in [1_u64, 2, 5, 10] {
-            let mut lock = Lock::default();
-            let mut ready = vec![0; count as usize];
-            for _ in 0..1000 {
-                let next = (0..ready.len()).min_by_key(|&index| ready[index]).expect("some");
-                ready[next] = lock.take(ready[next], 1000, 200).0;
-            }
-            let each = lock.account.until() as f64 / 1000.0;
-            let formula = (1000 + 200 * (count - 1)) as f64;
-            assert!((each / formula - 1.0).abs() < 0.01, "{count}: {each} for {formula}");
-        }
-    }
 }

@@ -8,7 +8,10 @@ use crate::engine::{Happened, Kind, RequestId, World};
 
 /// An elevator above a drive that answers after 10 us.
 fn world(depth: u64) -> World {
-    let mut world = World::new();
+    world_around(World::new(), depth)
+}
+
+fn world_around(mut world: World, depth: u64) -> World {
     let drive = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
     let drive = crate::devices::build(&drive, &mut world, 1).expect("complete");
     let elevator = world.add(Box::new(Elevator::new(&SchedulerSpec::plain("noop", false), drive, depth)));
@@ -76,10 +79,7 @@ fn a_drive_has_as_many_as_it_takes() {
 fn stamps_are_not_merged_and_flushes_do_not_wait() {
     let mut world = World::new();
     world.sim.keep_stamps();
-    let drive = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
-    let drive = crate::devices::build(&drive, &mut world, 1).expect("complete");
-    let elevator = world.add(Box::new(Elevator::new(&SchedulerSpec::plain("noop", false), drive, 1)));
-    world.set_root(elevator);
+    let mut world = world_around(world, 1);
     for block in 0..3 {
         let id = world.sim.submit(Kind::Write, block * 4096, 4096);
         world.sim.request_mut(id).stamp = block as u32 + 1;

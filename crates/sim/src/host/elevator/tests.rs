@@ -58,6 +58,18 @@ fn drive(scheduler: &mut dyn Scheduler, first: &[QueuedIo], rounds: u64, thinks:
     went.into_iter().map(|(slot, at)| (entries[slot as usize].owner, at)).collect()
 }
 
+/// Owners and moments of what went of two readers far apart, who think so long between two reads.
+fn two_readers(name: &str, rotates: bool, rounds: u64, thinks: u64) -> Vec<(u32, Time)> {
+    let first = [entry(0, 0, false, 0), entry(1, 900_000, false, 0)];
+    drive(&mut *scheduler(name, rotates), &first, rounds, thinks)
+}
+
+/// Changes of the owner while two readers think 200 us between two reads.
+fn changes(name: &str, rotates: bool, rounds: u64) -> usize {
+    let went = two_readers(name, rotates, rounds, 200_000);
+    went.windows(2).filter(|two| two[0].0 != two[1].0).count()
+}
+
 #[test]
 fn each_gives_every_io_once() {
     for name in crate::sheet::words_of("scheduler.order") {
@@ -160,49 +172,28 @@ fn deadline_s_writes_go_after_two_batches_and_what_is_old_goes_first() {
 
 #[test]
 fn anticipatory_waits_for_a_near_read_of_the_same_process() {
-    let went = drive(
-        &mut *scheduler("anticipatory", true),
-        &[entry(0, 0, false, 0), entry(1, 900_000, false, 0)],
-        100,
-        200_000,
-    );
-    let changes = went.windows(2).filter(|two| two[0].0 != two[1].0).count();
-    assert!(changes < 10, "{changes} changes of 100");
-    let noop = drive(
-        &mut *scheduler("noop", true),
-        &[entry(0, 0, false, 0), entry(1, 900_000, false, 0)],
-        100,
-        200_000,
-    );
-    assert_eq!(noop.windows(2).filter(|two| two[0].0 != two[1].0).count(), 99);
+    let (anticipatory, noop) = (changes("anticipatory", true, 100), changes("noop", true, 100));
+    assert!(anticipatory < 10 && noop == 99, "{anticipatory} and {noop} changes of 100");
 }
 
 #[test]
 fn anticipatory_gives_up_who_thinks_long() {
-    let first = [entry(0, 0, false, 0), entry(1, 900_000, false, 0)];
-    let went = drive(&mut *scheduler("anticipatory", true), &first, 100, 20_000_000);
-    let last = went[99].1;
+    let last = two_readers("anticipatory", true, 100, 20_000_000)[99].1;
     assert!(last < 100 * 22_000_000, "no wait of 8 ms for each: {last}");
 }
 
 #[test]
 fn cfq_and_bfq_keep_a_disk_for_a_process_and_no_drive_without_an_arm() {
-    let first = [entry(0, 0, false, 0), entry(1, 900_000, false, 0)];
     for name in ["cfq", "bfq"] {
-        let changes = |rotates| {
-            let went = drive(&mut *scheduler(name, rotates), &first, 400, 200_000);
-            went.windows(2).filter(|two| two[0].0 != two[1].0).count()
-        };
-        assert!(changes(true) < 10, "{name}: {} changes on a disk", changes(true));
-        assert!(changes(false) > 300, "{name}: {} changes without an arm", changes(false));
+        let (disk, without) = (changes(name, true, 400), changes(name, false, 400));
+        assert!(disk < 10 && without > 300, "{name}: {disk} changes on a disk, {without} without an arm");
     }
 }
 
 #[test]
 fn cfq_s_slices_and_bfq_s_budgets_end_turns() {
-    let first = [entry(0, 0, false, 0), entry(1, 900_000, false, 0)];
     for name in ["cfq", "bfq"] {
-        let went = drive(&mut *scheduler(name, true), &first, 1000, 200_000);
+        let went = two_readers(name, true, 1000, 200_000);
         let of_first = went.iter().filter(|&&(owner, _)| owner == 0).count();
         assert!((400..600).contains(&of_first), "{name}: {of_first} of 1000");
         let turn = went.iter().position(|&(owner, _)| owner != 0).expect("a turn ends");

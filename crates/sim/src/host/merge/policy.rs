@@ -71,7 +71,7 @@ impl Waits<'_> {
 
 /// The one who dispatches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum QueueTurn {
     /// Nobody yet: something must come, or go.
     Nobody,
     /// Nobody before this moment, unless something comes.
@@ -114,17 +114,18 @@ pub(crate) struct Policy {
 
 impl Policy {
     /// The drive has room: who acts?
-    pub(crate) fn turn(&self, waits: &Waits) -> Turn {
-        let call = |next: Option<&Waiting>| next.map_or(Turn::Nobody, |next| Turn::Thread(next.thread));
+    pub(crate) fn turn(&self, waits: &Waits) -> QueueTurn {
+        let call =
+            |next: Option<&Waiting>| next.map_or(QueueTurn::Nobody, |next| QueueTurn::Thread(next.thread));
         let first = waits.first(|_| true);
         match self.subsystem {
-            Subsystem::Async => Turn::Here,
-            Subsystem::Worker => Turn::Worker,
+            Subsystem::Async => QueueTurn::Here,
+            Subsystem::Worker => QueueTurn::Worker,
             // A lock goes to who spins for it, not to who has lost its core meanwhile; that one tries again when it has one.
             Subsystem::Sync | Subsystem::Caller => call(waits.first(|each| each.awake)),
             Subsystem::Stm => call(first),
             Subsystem::Atm => match first {
-                None => Turn::Nobody,
+                None => QueueTurn::Nobody,
                 Some(first) if first.stands && first.kind != Kind::Write => {
                     call(waits.first(|each| each.stands && each.kind != Kind::Write && each.awake))
                 }
@@ -132,11 +133,15 @@ impl Policy {
                     let unplugged = first.since + self.limits.unplug_ns;
                     let many = waits.waiting.len() >= self.limits.unplug_count;
                     let reads = waits.at(|each| each.kind != Kind::Write).is_some();
-                    if many || reads || waits.now >= unplugged { Turn::Worker } else { Turn::Not(unplugged) }
+                    if many || reads || waits.now >= unplugged {
+                        QueueTurn::Worker
+                    } else {
+                        QueueTurn::Not(unplugged)
+                    }
                 }
             },
             Subsystem::Hybrid => match first {
-                Some(first) if !first.stands => Turn::Worker,
+                Some(first) if !first.stands => QueueTurn::Worker,
                 // Who is awake need not be woken; older ones ride with it.
                 first => call(waits.first(|each| each.stands && each.awake).or(first)),
             },

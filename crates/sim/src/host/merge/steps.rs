@@ -2,7 +2,7 @@
 
 use iostack_model::Stage;
 
-use super::policy::{Manner, Turn, Waiting, Waits};
+use super::policy::{Manner, QueueTurn, Waiting, Waits};
 use super::{DOORBELL, Duty, FREES, Gate, Merge, NOBODY, PLUG, SOFTIRQ, Subsystem};
 use crate::engine::{CALLER_SHIFT, Kind, RequestId, Sim, token};
 use crate::host::layer::Layer;
@@ -99,20 +99,20 @@ impl Host {
         }
         let Some(waits) = Merge::view(gate, merge.outstanding, now) else { return };
         match merge.policy.turn(&waits) {
-            Turn::Nobody => {}
-            Turn::Not(until) => {
+            QueueTurn::Nobody => {}
+            QueueTurn::Not(until) => {
                 if gate.timer != Some(until) {
                     gate.timer = Some(until);
                     sim.wake_at(until, token(PLUG, at as u32));
                 }
             }
-            Turn::Thread(thread) => self.call(at, thread, asker, sim),
-            Turn::Worker => {
+            QueueTurn::Thread(thread) => self.call(at, thread, asker, sim),
+            QueueTurn::Worker => {
                 if let Some(worker) = merge.free_worker(at) {
                     self.call(at, worker, asker, sim);
                 }
             }
-            Turn::Here => match asker {
+            QueueTurn::Here => match asker {
                 Asker::Thread(thread) => self.call(at, thread, asker, sim),
                 Asker::Interrupt(core) => self.ring_from(core, at, sim),
                 Asker::Timer => {}

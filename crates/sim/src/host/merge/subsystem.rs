@@ -3,8 +3,9 @@
 use crate::adapter::Copies;
 
 /// Way in which requests reach the drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Subsystem {
+    #[default]
     Async,
     Sync,
     Stm,

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::sheet::Sheet;
 use iostack_model::Outcome;
 
-use super::policy::{Limits, Policy, Turn, Waiting, Waits};
+use super::policy::{Limits, Policy, QueueTurn, Waiting, Waits};
 use super::{Kind, RequestId, Subsystem};
 use crate::run::{self, RunOptions};
 
@@ -20,14 +20,12 @@ const INTERRUPT_NS: f64 =
     1650.0 + (10_850.0 + 2_000.0 + 1_200.0 + 27_792.0 + 1_500.0 + 1_100.0 + 1_800.0 + 1_500.0) / 2.5;
 
 fn run(device: &str, changes: &[(&str, &str)], job: &str) -> Outcome {
-    let changes: Vec<(String, String)> =
-        changes.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-    let sheet = Sheet::load(device, &changes).unwrap_or_else(|error| panic!("{error}"));
     let pattern = if job.contains("pattern") { "" } else { "pattern = \"random\"\n" };
     let text = format!("[[job]]\nname = \"test\"\n{pattern}{job}\n");
     let jobs =
         iostack_workload::parse_toml(&text, Path::new("test")).unwrap_or_else(|error| panic!("{error}"));
-    let ran = run::run(&sheet, &jobs.jobs, &RunOptions::seeded(1)).unwrap_or_else(|error| panic!("{error}"));
+    let ran = run::run(&Sheet::changed(device, changes), &jobs.jobs, &RunOptions::seeded(1))
+        .unwrap_or_else(|error| panic!("{error}"));
     ran.outcomes.into_iter().next().expect("one job")
 }
 
@@ -268,8 +266,8 @@ fn a_plugged_queue_is_unplugged_by_count_time_or_a_read() {
             Waits { now, waiting: &waiting, idle: true, held: false, blocks: false, most: usize::MAX };
         Policy { subsystem: Subsystem::Atm, limits }.turn(&waits)
     };
-    assert_eq!(turn(&[(0, Kind::Write, 1)], 0), Turn::Not(1000));
-    assert_eq!(turn(&[(0, Kind::Write, 1)], 1000), Turn::Worker);
-    assert_eq!(turn(&[(0, Kind::Write, 1), (1, Kind::Write, 2)], 0), Turn::Worker);
-    assert_eq!(turn(&[(0, Kind::Read, 1)], 0), Turn::Worker);
+    assert_eq!(turn(&[(0, Kind::Write, 1)], 0), QueueTurn::Not(1000));
+    assert_eq!(turn(&[(0, Kind::Write, 1)], 1000), QueueTurn::Worker);
+    assert_eq!(turn(&[(0, Kind::Write, 1), (1, Kind::Write, 2)], 0), QueueTurn::Worker);
+    assert_eq!(turn(&[(0, Kind::Read, 1)], 0), QueueTurn::Worker);
 }

@@ -6,7 +6,6 @@ use iostack_sim::sheet::Sheet;
 use crate::load::{Ask, by_chance, world_of};
 
 mod closed_forms;
-mod safety;
 mod writing;
 
 const CAPACITY: u64 = 64 << 20;

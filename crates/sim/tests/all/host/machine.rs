@@ -4,6 +4,8 @@ use iostack_model::{Access, Engine, HostUse, Job, Mix, Outcome};
 use iostack_sim::run::{RunOptions, run};
 use iostack_sim::sheet::Sheet;
 
+use crate::load::changed_sheet;
+
 /// Clocks; all different, so that none can stand for another.
 pub(crate) const SYSCALL: u64 = 1_000;
 pub(crate) const SUBMIT: u64 = 2_000 + 3_100 + 1_300 + 1_700;
@@ -29,9 +31,7 @@ pub(crate) fn sheet(changes: &[(&str, &str)]) -> Sheet {
     let is_kept = |(key, _): &(&str, &str)| changes.iter().all(|(changed, _)| **changed != **key);
     let mut all: Vec<(&str, &str)> = round_numbers().filter(is_kept).collect();
     all.extend(changes);
-    let all: Vec<(String, String)> =
-        all.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-    Sheet::load("x5570", &all).unwrap_or_else(|errors| panic!("{errors}"))
+    changed_sheet("x5570", &all)
 }
 
 /// Random reads of 4 KiB.

@@ -6,11 +6,8 @@ use iostack_sim::engine::{CALLER_SHIFT, Caller, Happened, Kind, World};
 use iostack_workload::Rng;
 
 use crate::host::machine::{round_numbers, sheet};
-
-fn exponential(mean: f64, rng: &mut Rng) -> u64 {
-    let uniform = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
-    (-mean * (1.0 - uniform).ln()).round() as u64
-}
+use crate::load::assert_near;
+use crate::run::parts::exponential;
 
 /// Computations per second of programs that compute, then read or think.
 fn cycles(cores: u32, programs: u32, slice: &str, [compute, read, think]: [f64; 3]) -> f64 {
@@ -94,10 +91,6 @@ fn cores_with_think_time_and_a_drive_meet_the_closed_form() {
         let (compute, read, think) = (20_000.0, 60_000.0, 180_000.0);
         let found = cycles(cores, programs, slice, [compute, read, think]);
         let exact = repairmen(cores, programs, compute, f64::midpoint(read, think));
-        let error = (found / exact - 1.0) * 100.0;
-        println!(
-            "{cores} cores, {programs} programs, slice {slice}: {found:.0} for {exact:.0}, {error:+.3} %"
-        );
-        assert!(error.abs() < 0.5, "{cores} cores, {programs} programs: {found} for {exact}");
+        assert_near(&format!("{cores} cores, {programs} programs, slice {slice}"), found, exact, 0.005);
     }
 }

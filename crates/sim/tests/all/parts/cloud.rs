@@ -3,7 +3,7 @@
 use iostack_model::Stage;
 use iostack_sim::engine::{Kind, World};
 
-use crate::load::{Ask, Mixed, by_chance, closed_loop, near, world};
+use crate::load::{Ask, by_chance, closed_loop, near, world};
 
 pub(super) const PLAIN: [(&str, &str); 5] = [
     ("cloud.capacity", "100GiB"),
@@ -111,16 +111,6 @@ fn more_requests_than_the_queue_takes_wait_before_it() {
     let seen = closed_loop(&mut world, 8, 4000, random(Kind::Read, 4096));
     near(seen.rate(), 4000.0, 1e-2);
     assert!(seen.stage(Stage::Admit) > 0);
-}
-
-#[test]
-fn no_request_is_lost_and_reads_find_what_was_written() {
-    for seed in 0..20 {
-        let depth = (1 + seed * 3).to_string();
-        let world =
-            volume(&[("cloud.queue_depth", &depth), ("cloud.rate", "5MB/s"), ("cloud.read_max", "9ms")]);
-        Mixed::new(world, seed).run(2000);
-    }
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! The memory device against its closed forms: a batch of b requests takes c + b x.
 
 use iostack_model::Stage;
-use iostack_sim::engine::{Happened, Kind, Request, World};
+use iostack_sim::engine::{Happened, Kind, World};
 use iostack_workload::Rng;
 
-use crate::load::{Ask, Mixed, by_chance, closed_loop, near, world};
+use crate::load::{Ask, by_chance, closed_loop, near, world};
 use crate::parts::guide::gatherer::Gatherer;
 
 /// Shin's slides: 7 to 8 us per 4 KiB, peak 700 MB/s; a page alone takes 5851 ns.
@@ -123,36 +123,4 @@ fn a_write_moves_its_data_before_the_bank_takes_them() {
     let mut world = dram(&[("dram.access", "9us"), ("dram.write_access", "20us"), ("dram.banks", "4")]);
     let seen = closed_loop(&mut world, 1, 1, |_| (Kind::Write, 0, 16384));
     assert_eq!(seen.latencies[0], COMMAND + 23406 + 20_000);
-}
-
-#[test]
-fn no_request_is_lost_and_reads_find_what_was_written() {
-    for seed in 0..40 {
-        let (depth, batch) = ((1 + seed % 9).to_string(), (1 + seed % 7 * 3).to_string());
-        let more = [
-            ("dram.queue_depth", depth.as_str()),
-            ("dram.batch", &batch),
-            ("dram.gather", ["host", "device"][seed as usize / 3 % 2]),
-            ("dram.banks", "3"),
-            ("dram.access", ["0", "5us"][seed as usize / 2 % 2]),
-        ];
-        Mixed::new(dram(&more), seed).run(2000);
-    }
-}
-
-#[test]
-fn reads_bring_back_what_was_written_and_trims_forget() {
-    let mut world = dram(&[]);
-    let mut ask = |kind, offset, length, stamp| {
-        let id = world.sim.submit(kind, offset, length);
-        world.sim.request_mut(id).stamp = stamp;
-        assert_eq!(world.next(), Happened::Completed(id));
-        world.sim.release(id);
-        world.sim.request(id).stamp
-    };
-    ask(Kind::Write, 4096, 8192, 5);
-    assert_eq!(ask(Kind::Read, 8192, 4096, 0), 5);
-    ask(Kind::Trim, 8192, 4096, 0);
-    assert_eq!(ask(Kind::Read, 8192, 4096, 0), 0);
-    assert_eq!(ask(Kind::Read, 4096, 8192, 0), Request::TORN);
 }

@@ -4,7 +4,7 @@ use iostack_model::Stage;
 use iostack_sim::engine::{Kind, World};
 use iostack_workload::Rng;
 
-use crate::load::{Ask, LoadResult, Mixed, by_chance, closed_loop, near, world};
+use crate::load::{Ask, LoadResult, by_chance, closed_loop, near, world};
 
 /// Ruemmler and Wilkes 1994; skews of 8 and 18 sectors (Kotz, Toh and Radhakrishnan 1994).
 pub(super) const HP_97560: [(&str, &str); 14] = [
@@ -195,42 +195,4 @@ fn sequential_writes_through_a_cache_pass_at_the_rate_of_the_tracks() {
     let medium = 19.0 * 72.0 * 512.0 * 1e9 / (19 * TURN + 18 * 1_665_834 + 3_748_126) as f64;
     let written = seen.rate() * 16_384.0;
     assert!(written > 0.97 * medium && written < 1.03 * medium, "{written} of {medium} B/s");
-}
-
-/// Geometry, caches and order by chance.
-fn any_disk(rng: &mut Rng) -> Vec<(&'static str, String)> {
-    let orders = ["fcfs", "sstf", "elevator", "sptf"];
-    let pick = |rng: &mut Rng, list: &[&str]| list[rng.below(list.len() as u64) as usize].to_owned();
-    vec![
-        ("hdd.rpm", (3600 + rng.below(12_000)).to_string()),
-        ("hdd.cylinders", (1 + rng.below(50)).to_string()),
-        ("hdd.heads", (1 + rng.below(6)).to_string()),
-        ("hdd.sectors_outer", (64 + rng.below(64)).to_string()),
-        ("hdd.sectors_inner", (32 + rng.below(32)).to_string()),
-        ("hdd.seek_short", "1ms".to_owned()),
-        ("hdd.seek_short_root", "100us".to_owned()),
-        ("hdd.seek_boundary", rng.below(60).to_string()),
-        ("hdd.seek_long", "2ms".to_owned()),
-        ("hdd.seek_long_cylinder", "9us".to_owned()),
-        ("hdd.head_switch", pick(rng, &["0", "1ms"])),
-        ("hdd.write_settle", pick(rng, &["0", "300us"])),
-        ("hdd.track_skew", pick(rng, &["none", "0", "1234567ns"])),
-        ("hdd.link", "20MB/s".to_owned()),
-        ("hdd.queue_depth", (1 + rng.below(40)).to_string()),
-        ("hdd.order", pick(rng, &orders)),
-        ("hdd.age_limit", pick(rng, &["none", "50ms"])),
-        ("hdd.cache", "64KiB".to_owned()),
-        ("hdd.segments", (1 + rng.below(4)).to_string()),
-        ("hdd.read_ahead", pick(rng, &["0", "4KiB", "16KiB"])),
-        ("hdd.write_cache", pick(rng, &["0", "512B", "4KiB", "64KiB"])),
-    ]
-}
-
-#[test]
-fn no_request_is_lost_and_reads_find_what_was_written_on_any_disk() {
-    for seed in 0..150 {
-        let numbers = any_disk(&mut Rng::from_seed(seed));
-        let values: Vec<_> = numbers.iter().map(|(key, value)| (*key, value.as_str())).collect();
-        Mixed::new(world("hdd", &values), seed).run(600);
-    }
 }

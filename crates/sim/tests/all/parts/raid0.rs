@@ -6,7 +6,7 @@ use iostack_sim::run::{RunOptions, run};
 use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
-use crate::load::{Ask, Mixed, by_chance, closed_loop, near, world};
+use crate::load::{Ask, by_chance, closed_loop, near, world};
 
 /// Members that serve one command at a time: 100 us and 40.96 us per 4 KiB.
 const MEMBER: [(&str, &str); 7] = [
@@ -127,27 +127,4 @@ fn a_flush_waits_for_what_was_acknowledged_before_it() {
     let flush = closed_loop(&mut world, 1, 1, |_| (Kind::Flush, 0, 0));
     assert!(flush.elapsed > 90 * SMALL, "{}", flush.elapsed);
     assert!(world.gauges().contains(&("buffered bytes", 0.0)));
-}
-
-#[test]
-fn no_request_is_lost_and_reads_find_what_was_written_behind_any_adapter() {
-    for seed in 0..120 {
-        let mut rng = Rng::from_seed(seed);
-        let mut pick = |list: &[&'static str]| list[rng.below(list.len() as u64) as usize];
-        let numbers = [
-            ("raid0.member", pick(&["dram-ssd", "hp97560", "gp-cloud"])),
-            ("raid0.members", pick(&["1", "2", "3", "5"])),
-            ("raid0.stripe", pick(&["4KiB", "8KiB", "64KiB"])),
-            ("raid0.controller", pick(&["0", "3us"])),
-            ("raid0.member_command", pick(&["0", "2us"])),
-            ("raid0.queue_depth", pick(&["none", "1", "7"])),
-            ("raid0.rate", pick(&["none", "90MB/s"])),
-            ("raid0.cache", pick(&["8KiB", "64KiB", "1MiB"])),
-            ("raid0.cache_page", pick(&["4KiB", "16KiB"])),
-            ("raid0.write", pick(&["through", "back"])),
-            ("raid0.read_cache", pick(&["off", "on"])),
-            ("raid0.destage", pick(&["1", "3", "32"])),
-        ];
-        Mixed::new(world("raid0", &numbers), seed).run(1000);
-    }
 }

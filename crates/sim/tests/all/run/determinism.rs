@@ -73,35 +73,3 @@ fn an_idle_part_changes_nothing() {
         assert_eq!((&a.read, &a.write, &a.series, a.elapsed), (&b.read, &b.write, &b.series, b.elapsed));
     }
 }
-
-#[test]
-fn half_the_service_times_and_twice_the_rate_halve_the_latency() {
-    let told = |scale: u64| {
-        let mut world = World::new();
-        let die = Station::add_named(
-            &mut world,
-            "die",
-            4,
-            Service::Mixed(60_000 * scale, 200_000 * scale),
-            (3, true),
-            None,
-        );
-        Station::add_named(&mut world, "link", 1, Service::Fixed(4_000 * scale), (3, false), Some(die));
-        let rate = Some(Rate { iops: 40_000.0 / scale as f64, arrival: Arrival::Poisson });
-        let job = Job {
-            engine: Engine::IO_URING,
-            queue_depth: 4096,
-            rate,
-            io_count: Some(50_000),
-            ..Job::default()
-        };
-        let mut ran =
-            run_world(world, &About::default(), &[job], &RunOptions::seeded(1)).expect("a sound job");
-        ran.outcomes.remove(0)
-    };
-    let (one, two) = (told(1), told(2));
-    // Moments of arrival are cut to whole nanoseconds: at most one of them for each I/O in line.
-    let ratio = two.read.latency.mean_ns() / one.read.latency.mean_ns();
-    assert!((ratio - 2.0).abs() < 1e-4, "{ratio}");
-    assert!((one.rate() / two.rate() - 2.0).abs() < 1e-4);
-}

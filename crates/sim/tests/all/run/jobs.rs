@@ -10,14 +10,10 @@ use iostack_sim::engine::World;
 use iostack_sim::run::{About, RunOptions, SimError, run, run_world};
 use iostack_sim::sheet::Sheet;
 
-use crate::run::parts::{Faulty, Service, Station};
+use crate::load::drive_of_latency;
+use crate::run::parts::{Faulty, Service, Station, outcome_of, try_jobs};
 
 const LATENCY: u64 = 10_000;
-
-fn try_jobs(jobs: &[Job]) -> Result<Vec<Outcome>, SimError> {
-    let sheet = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
-    run(&sheet, jobs, &RunOptions::seeded(1)).map(|ran| ran.outcomes)
-}
 
 fn one(job: &Job) -> Outcome {
     let mut outcomes = try_jobs(std::slice::from_ref(job)).expect("a sound job");
@@ -173,8 +169,7 @@ fn a_device_that_forgets_is_found_out() {
         let verify = Some(Verify { fatal: true, ..Verify::of_mode(VerifyMode::WriteThenRead) });
         let size = Some(iostack_model::Amount::Bytes(Bytes::kib(40)));
         let job = Job { mix: Mix::WRITE, access: Access::Sequential, verify, size, ..Job::default() };
-        let ran = run_world(world, &About::default(), &[job], &RunOptions::seeded(1)).expect("runs");
-        let outcome = &ran.outcomes[0];
+        let outcome = outcome_of(world, &job);
         assert!(outcome.failures[0].message.contains(word), "{:?}", outcome.failures);
         assert_eq!(outcome.failures[0].count, 1, "fatal ends at the first");
         assert!(matches!(outcome.caveats[0], Caveat::Failed { .. }));
@@ -216,16 +211,6 @@ fn series_and_log_cover_every_io() {
 }
 
 #[test]
-fn what_is_left_out_is_said() {
-    let outcome = one(&Job { direct: false, io_count: Some(10), ..Job::default() });
-    let left_out = |word: &str| {
-        outcome.caveats.iter().any(|c| matches!(c, Caveat::NotSimulated { what } if what.contains(word)))
-    };
-    assert!(left_out("page cache") && left_out("host"), "{:?}", outcome.caveats);
-    assert!(outcome.caveats.iter().any(|caveat| matches!(caveat, Caveat::Simulated { .. })));
-}
-
-#[test]
 fn jobs_that_do_not_fit_are_refused_by_name() {
     let huge = Job { size: Some(iostack_model::Amount::Bytes(Bytes::gib(2048))), ..Job::default() };
     let odd = Job { direct: false, block_sizes: BlockSizes::all(Bytes(1000)), ..Job::default() };
@@ -239,7 +224,7 @@ fn jobs_that_do_not_fit_are_refused_by_name() {
 
 #[test]
 fn a_stop_ends_a_run_with_what_it_has() {
-    let sheet = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
+    let sheet = drive_of_latency("10us");
     let stop = AtomicBool::new(false);
     let tell = |progress: &Progress| {
         assert_eq!(progress.phase, Phase::Running);
@@ -261,7 +246,7 @@ fn a_stop_ends_a_run_with_what_it_has() {
 
 #[test]
 fn a_timeline_has_the_first_stretches() {
-    let sheet = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
+    let sheet = drive_of_latency("10us");
     let options = RunOptions { spans_max: 5, ..RunOptions::seeded(1) };
     let ran = run(&sheet, &[Job { io_count: Some(10), ..Job::default() }], &options).expect("runs");
     assert_eq!(ran.timeline.len(), 5);

@@ -13,7 +13,8 @@ use iostack_workload::Rng;
 use crate::run::parts::{Service, Station};
 
 /// A job of a few thousand I/Os with options by chance.
-fn job(rng: &mut Rng) -> Job {
+/// A job by chance.
+pub(crate) fn job(rng: &mut Rng) -> Job {
     let one_in = |n: u64, rng: &mut Rng| rng.below(n) == 0;
     let mixes = [Mix::READ, Mix::WRITE, Mix::reads(70), Mix { read: 40, write: 50, trim: 10 }];
     let depth = [1, 2, 7, 32, 64][rng.below(5) as usize];

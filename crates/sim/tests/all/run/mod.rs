@@ -5,8 +5,8 @@
 
 mod determinism;
 mod jobs;
-mod laws;
-mod parts;
+pub(crate) mod laws;
+pub(crate) mod parts;
 mod queueing;
 mod replays;
 mod steady;

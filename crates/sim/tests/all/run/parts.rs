@@ -1,9 +1,11 @@
 //! Small parts whose behaviour is known in closed form.
 
-use iostack_model::{Bytes, ResourceUse, Stage};
+use iostack_model::{Bytes, Job, Outcome, ResourceUse, Stage};
 use iostack_sim::engine::{Account, Part, PartId, RequestId, Server, Shape, Sim, Time, World, usage};
-use iostack_workload::Rng;
-use iostack_workload::natural_log;
+use iostack_sim::run::{About, RunOptions, SimError, run, run_world};
+use iostack_workload::{Rng, natural_log};
+
+use crate::load::drive_of_latency;
 
 /// Length of a service, ns.
 #[derive(Clone, Copy, Debug)]
@@ -21,16 +23,21 @@ impl Service {
         match self {
             Service::Fixed(ns) => ns,
             Service::Exponential(mean) => exponential(mean, rng),
-            Service::Mixed(usual, rare) => {
-                if rng.below(10) == 0 {
-                    rare
-                } else {
-                    usual
-                }
-            }
+            Service::Mixed(usual, rare) => [rare, usual][usize::from(rng.below(10) > 0)],
             Service::Asked => unreachable!("the request says it"),
         }
     }
+}
+
+/// Outcomes of jobs on a device that takes 10 us for each I/O.
+pub(crate) fn try_jobs(jobs: &[Job]) -> Result<Vec<Outcome>, SimError> {
+    run(&drive_of_latency("10us"), jobs, &RunOptions::seeded(1)).map(|ran| ran.outcomes)
+}
+
+/// Outcome of a job on these parts.
+pub(crate) fn outcome_of(world: World, job: &Job) -> Outcome {
+    let ran = run_world(world, &About::default(), std::slice::from_ref(job), &RunOptions::seeded(1));
+    ran.expect("a sound job").outcomes.remove(0)
 }
 
 /// Exponential with this mean, to the nearest ns.

@@ -5,12 +5,12 @@
 //! own load is not the one that was meant; so it is compared with the closed form at the rate and the moments that were
 //! drawn, which takes most of that away (a control variate).
 
-use iostack_model::{Engine, Job, Nanos, Outcome, Think};
-use iostack_sim::engine::{Happened, Kind, PartId, World};
-use iostack_sim::run::{About, RunOptions, run_world};
+use iostack_model::{Engine, Job, Nanos, Think};
+use iostack_sim::engine::{Happened, Kind, World};
 use iostack_workload::Rng;
 
-use crate::run::parts::{Service, Station, exponential};
+use crate::load::assert_near;
+use crate::run::parts::{Service, Station, exponential, outcome_of};
 
 /// Sums over a run of an open queue, all in ns.
 struct Drawn {
@@ -97,12 +97,6 @@ fn mg1(rate: f64, service: f64, square: f64) -> f64 {
     service + rate * square / (2.0 * (1.0 - rate * service))
 }
 
-fn close(told: f64, exact: f64, what: &str) {
-    let error = told / exact - 1.0;
-    println!("{what}: {told:.3} for {exact:.3}, {:+.3} %", error * 100.0);
-    assert!(error.abs() < 0.005, "{what}: {told} for {exact}");
-}
-
 #[test]
 fn m_m_c_has_erlangs_sojourn() {
     let cases = [
@@ -118,38 +112,27 @@ fn m_m_c_has_erlangs_sojourn() {
         assert!((exact / 1e3 - exact_us).abs() < 0.001, "the formula gives {exact}");
         let drawn = open_queue(servers as usize, distance, Service::Exponential(service), customers, seed);
         let expected = mmc(servers, drawn.rate(), drawn.service());
-        close(drawn.sojourn(), expected, &format!("M/M/{servers} at {load}"));
+        assert_near(&format!("M/M/{servers} at {load}"), drawn.sojourn(), expected, 0.005);
     }
 }
 
 #[test]
-fn m_d_1_has_half_the_wait() {
-    for (load, exact_us, customers, seed) in
-        [(0.5, 150.0, 1_000_000, 1), (0.8, 300.0, 4_000_000, 1), (0.95, 1050.0, 12_000_000, 1)]
-    {
-        let (service, distance) = (100_000.0, 100_000.0 / load);
-        assert!((mg1(1.0 / distance, service, service * service) / 1e3 - exact_us).abs() < 0.001);
-        let drawn = open_queue(1, distance, Service::Fixed(100_000), customers, seed);
-        let expected = mg1(drawn.rate(), service, service * service);
-        close(drawn.sojourn(), expected, &format!("M/D/1 at {load}"));
-    }
-}
-
-#[test]
-fn m_g_1_has_pollaczeks_wait() {
-    let (service, square) = (145_000.0, 0.9 * 50_000f64.powi(2) + 0.1 * 1_000_000f64.powi(2));
-    for (load, exact_us, customers, seed) in [(0.5, 497.59, 2_000_000, 1), (0.8, 1555.34, 6_000_000, 1)] {
-        let distance = service / load;
-        assert!((mg1(1.0 / distance, service, square) / 1e3 - exact_us).abs() < 0.01);
-        let drawn = open_queue(1, distance, Service::Mixed(50_000, 1_000_000), customers, seed);
+fn m_d_1_and_m_g_1_have_pollaczeks_wait() {
+    let (fixed, mixed) = (Service::Fixed(100_000), Service::Mixed(50_000, 1_000_000));
+    let square = 0.9 * 50_000f64.powi(2) + 0.1 * 1_000_000f64.powi(2);
+    for (what, service, mean, square, load, exact_us, customers) in [
+        ("M/D/1", fixed, 1e5, 1e10, 0.5, 150.0, 1_000_000),
+        ("M/D/1", fixed, 1e5, 1e10, 0.8, 300.0, 4_000_000),
+        ("M/D/1", fixed, 1e5, 1e10, 0.95, 1050.0, 12_000_000),
+        ("M/G/1", mixed, 145_000.0, square, 0.5, 497.59, 2_000_000),
+        ("M/G/1", mixed, 145_000.0, square, 0.8, 1555.34, 6_000_000),
+    ] {
+        let distance = mean / load;
+        assert!((mg1(1.0 / distance, mean, square) / 1e3 - exact_us).abs() < 0.01);
+        let drawn = open_queue(1, distance, service, customers, 1);
         let expected = mg1(drawn.rate(), drawn.service(), drawn.squares / drawn.customers);
-        close(drawn.sojourn(), expected, &format!("M/G/1 at {load}"));
+        assert_near(&format!("{what} at {load}"), drawn.sojourn(), expected, 0.005);
     }
-}
-
-fn ran(world: World, job: &Job) -> Outcome {
-    let ran = run_world(world, &About::default(), std::slice::from_ref(job), &RunOptions::seeded(1));
-    ran.expect("a sound job").outcomes.remove(0)
 }
 
 #[test]
@@ -159,13 +142,13 @@ fn a_closed_balanced_network_has_its_throughput() {
         Station::add_named(&mut world, "server", servers, Service::Exponential(100_000.0), (3, true), None);
         let job =
             Job { engine: Engine::IO_URING, queue_depth: depth, io_count: Some(1_000_000), ..Job::default() };
-        let outcome = ran(world, &job);
+        let outcome = outcome_of(world, &job);
         let (n, m) = (f64::from(depth), servers as f64);
         let formula = n * m / (n + m - 1.0);
         assert!((formula - exact).abs() < 1e-5);
-        close(outcome.rate() * 1e-4, formula, &format!("{depth} at {servers} dies"));
+        assert_near(&format!("{depth} at {servers} dies"), outcome.rate() * 1e-4, formula, 0.005);
         let inside = outcome.inside.expect("simulated");
-        close(inside.resources[0].busy, formula / m, "their utilisation");
+        assert_near("their utilisation", inside.resources[0].busy, formula / m, 0.005);
         assert!(inside.limit.expect("busy").why.starts_with("Chance"));
     }
 }
@@ -186,62 +169,27 @@ fn mva(demands: &[f64], think: f64, customers: u32) -> (f64, f64) {
     told
 }
 
-/// Firmware, then one of four dies, then the link; services with these means.
-fn network(world: &mut World, means: [f64; 3], seed: u64) -> PartId {
-    let service = |index: usize| Service::Exponential(means[index]);
-    let link = Station::add_named(world, "link", 1, service(2), (seed, false), None);
-    let dies = Station::add_named(world, "die", 4, service(1), (seed + 1, true), Some(link));
-    Station::add_named(world, "firmware", 1, service(0), (seed + 2, false), Some(dies))
-}
-
 #[test]
 fn a_closed_network_of_unlike_stations_follows_mean_value_analysis() {
     for (threads, think_us) in [(1, 100), (4, 100), (16, 300), (16, 0)] {
         let means = [10_000.0, 60_000.0, 12_000.0];
+        let [firmware, die, link] = means.map(Service::Exponential);
         let mut world = World::new();
-        network(&mut world, means, 5);
+        let link = Station::add_named(&mut world, "link", 1, link, (5, false), None);
+        let dies = Station::add_named(&mut world, "die", 4, die, (6, true), Some(link));
+        Station::add_named(&mut world, "firmware", 1, firmware, (7, false), Some(dies));
         let think =
             (think_us > 0).then_some(Think { time: Nanos::micros(think_us), every: 1, spin: Nanos(0) });
         let job = Job { threads, think, io_count: Some(800_000 / u64::from(threads)), ..Job::default() };
-        let outcome = ran(world, &job);
+        let outcome = outcome_of(world, &job);
         let demands = [means[0], means[1] / 4.0, means[1] / 4.0, means[1] / 4.0, means[1] / 4.0, means[2]];
         let (rate, response) = mva(&demands, think_us as f64 * 1e3, threads);
-        close(outcome.rate() / 1e9, rate, &format!("rate of {threads} threads"));
-        close(outcome.read.latency.mean_ns(), response, &format!("latency of {threads} threads"));
-    }
-}
-
-#[test]
-fn one_customer_waits_for_nobody() {
-    let mut world = World::new();
-    let link = Station::add_named(&mut world, "link", 1, Service::Fixed(3_000), (1, false), None);
-    let die = Station::add_named(&mut world, "die", 8, Service::Fixed(25_000), (1, true), Some(link));
-    Station::add_named(&mut world, "firmware", 1, Service::Fixed(700), (1, false), Some(die));
-    let outcome = ran(world, &Job { io_count: Some(10_000), ..Job::default() });
-    assert_eq!((outcome.read.latency.min_ns, outcome.read.latency.max_ns), (28_700, 28_700));
-    assert_eq!(outcome.elapsed, Nanos(287_000_000));
-}
-
-#[test]
-fn throughput_stays_below_its_bounds_and_grows_with_depth() {
-    let mut rng = Rng::from_seed(11);
-    for _ in 0..12 {
-        let means = [0; 3].map(|_| 1_000.0 + rng.below(50_000) as f64);
-        let demands = [means[0], means[1] / 4.0, means[2]];
-        let whole: f64 = means.iter().sum();
-        let most = demands.iter().fold(0.0, |a: f64, &b| a.max(b));
-        let mut before = 0.0;
-        for depth in [1, 2, 4, 16, 64] {
-            let mut world = World::new();
-            network(&mut world, means, 17);
-            let engine = Engine::IO_URING;
-            let job = Job { engine, queue_depth: depth, io_count: Some(20_000), ..Job::default() };
-            let rate = ran(world, &job).rate() / 1e9;
-            let bound = (f64::from(depth) / whole).min(1.0 / most);
-            // The bounds hold for means; the sample of 20 000 strays by a percent.
-            assert!(rate < bound * 1.03, "{means:?} at {depth}: {rate} above {bound}");
-            assert!(rate > before * 0.99, "{means:?} at {depth}: {rate} after {before}");
-            before = rate;
-        }
+        assert_near(&format!("rate of {threads} threads"), outcome.rate() / 1e9, rate, 0.005);
+        assert_near(
+            &format!("latency of {threads} threads"),
+            outcome.read.latency.mean_ns(),
+            response,
+            0.005,
+        );
     }
 }

@@ -65,13 +65,6 @@ fn a_load_that_is_not_full_to_the_end_is_doubted_above_2_percent() {
     }
 }
 
-#[test]
-fn ninety_seven_one_at_a_time_are_counted_and_not_doubted() {
-    let outcome = outcome("10us", &[Job { io_count: Some(97), ..Job::default() }], &RunOptions::seeded(1));
-    assert_eq!((outcome.ios(), outcome.elapsed), (97, Nanos::micros(970)));
-    assert!(!is_doubted(&outcome), "{:?}", outcome.caveats);
-}
-
 const YEAR: Nanos = Nanos::secs(365 * 86_400);
 
 /// An I/O takes a quarter of an hour, and a slice a second.

@@ -5,15 +5,11 @@ use iostack_model::{
     Steadiness, SteadyFigure, SteadyLimit, Trims, Verify, VerifyMode,
 };
 use iostack_sim::engine::World;
-use iostack_sim::run::{About, RunOptions, run, run_world};
-use iostack_sim::sheet::Sheet;
 
-use crate::run::parts::{Service, Station};
+use crate::run::parts::{Service, Station, outcome_of, try_jobs};
 
-/// Runs jobs on a device that takes 10 us for each I/O.
 fn outcomes(jobs: &[Job]) -> Vec<Outcome> {
-    let sheet = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
-    run(&sheet, jobs, &RunOptions::seeded(1)).expect("sound jobs").outcomes
+    try_jobs(jobs).expect("sound jobs")
 }
 
 fn job(name: &str, report_group: u32, ios: u64) -> Job {
@@ -73,8 +69,7 @@ fn the_depth_that_keeps_a_latency_is_found_and_measured_for_a_window() {
         let mut world = World::new();
         let root = Station::add(&mut world, 1, Service::Fixed(10_000), 1);
         world.set_root(root);
-        let ran = run_world(world, &About::default(), &[job], &RunOptions::seeded(1));
-        ran.expect("a sound job").outcomes.remove(0)
+        outcome_of(world, &job)
     };
     let found = ran(goal(105, false), Nanos::secs(1));
     assert_eq!(found.depth_found, Some(DepthFound { depth: 10, percent: 100.0 }));

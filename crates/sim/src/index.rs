@@ -1,4 +1,4 @@
-//! Where is this page kept? A table from page numbers to places, for the few pages that are not where the mapping says.
+//! Where is this page kept? A table from page numbers to places, for pages in buffers and caches.
 //!
 //! Open addressing with linear probing; an entry is one number, and removal moves what follows back (Knuth 6.4, R).
 
@@ -6,23 +6,25 @@ const EMPTY: u64 = u64::MAX;
 
 /// Page number to place.
 #[derive(Clone, Debug)]
-pub(super) struct Index {
+pub(crate) struct Index {
     /// Page number above, place below.
     table: Vec<u64>,
     shift: u32,
     count: usize,
 }
 
-impl Index {
-    pub(super) fn new() -> Index {
+impl Default for Index {
+    fn default() -> Index {
         Index { table: vec![EMPTY; 16], shift: 32 - 4, count: 0 }
     }
+}
 
-    pub(super) fn len(&self) -> usize {
+impl Index {
+    pub(crate) fn len(&self) -> usize {
         self.count
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
@@ -42,13 +44,13 @@ impl Index {
     }
 
     #[inline]
-    pub(super) fn get(&self, page: u32) -> Option<u32> {
+    pub(crate) fn get(&self, page: u32) -> Option<u32> {
         let entry = self.table[self.seek(page)];
         (entry != EMPTY).then_some(entry as u32)
     }
 
     /// The page is at `place` now, wherever it was.
-    pub(super) fn set(&mut self, page: u32, place: u32) {
+    pub(crate) fn set(&mut self, page: u32, place: u32) {
         let at = self.seek(page);
         self.count += usize::from(self.table[at] == EMPTY);
         self.table[at] = u64::from(page) << 32 | u64::from(place);
@@ -58,7 +60,7 @@ impl Index {
     }
 
     /// Forgets the page, if it is at `place`.
-    pub(super) fn remove(&mut self, page: u32, place: u32) {
+    pub(crate) fn remove(&mut self, page: u32, place: u32) {
         let mut hole = self.seek(page);
         if self.table[hole] != (u64::from(page) << 32 | u64::from(place)) {
             return;
@@ -101,7 +103,7 @@ mod tests {
     #[test]
     fn it_holds_what_was_put_and_not_removed() {
         let mut rng = Rng::from_seed(3);
-        let (mut index, mut model) = (Index::new(), BTreeMap::new());
+        let (mut index, mut model) = (Index::default(), BTreeMap::new());
         for step in 0..200_000u32 {
             let page = rng.below(600) as u32 * 77;
             match rng.below(5) {
