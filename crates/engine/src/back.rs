@@ -37,7 +37,7 @@ pub(crate) fn load_passes(
     let passes = if is_read_by_pass(job) { job.loops } else { 1 };
     for _ in 1..passes {
         let is_over = |station: &Station<'_>| {
-            station.meter.interrupted || station.meter.is_stopped() || station.meter.failures.count() > 0
+            station.meter.interrupted || station.meter.stopped || station.meter.failures.count > 0
         };
         let Some(plan) = repeat.take_if(|_| !is_over(station)) else { return Ok(()) };
         let (paused, lane) = (station.meter.pause(), station.lane.take());

@@ -34,10 +34,8 @@ const NAP_MAX: Nanos = Nanos::millis(50);
 
 /// One I/O at a time. Results are bytes, or `-errno`.
 pub(crate) trait Call {
-    /// Reads from the file with this number.
-    fn read(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize;
-    /// Writes to it.
-    fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize;
+    /// Reads from the file with this number, or writes to it.
+    fn carry(&mut self, write: bool, file: usize, buffer: &mut [u8], offset: u64) -> isize;
     /// Does what the I/O leaves to be done, outside of its time; only in the loop with extras.
     fn settle(&mut self) {}
 }
@@ -125,7 +123,7 @@ impl Station<'_> {
             MeterTurn::Go => {}
             MeterTurn::Begin => {
                 self.load.begin(now);
-                self.extras.begin(now, self.meter.origin());
+                self.extras.begin(now, self.meter.span.origin);
                 self.lane.iter_mut().for_each(|lane| lane.restart());
             }
             MeterTurn::Stop => self.load.stop(),

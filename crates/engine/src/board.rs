@@ -56,9 +56,11 @@ struct BoardState {
 }
 
 /// The sums of one report group.
+#[derive(Default)]
 pub(crate) struct Board {
     slice: Nanos,
-    goal: Option<Steadiness>,
+    /// Steady course that ends its jobs.
+    pub(crate) goal: Option<Steadiness>,
     /// The goal was reached.
     steady: AtomicBool,
     state: Mutex<Box<BoardState>>,
@@ -80,20 +82,9 @@ impl Board {
     /// A board for `threads` threads; `watched` when somebody asks for progress.
     pub(crate) fn new(threads: usize, slice: Nanos, watched: bool) -> Board {
         let (positions, standings) = (vec![0; threads], vec![None; threads]);
-        let state = BoardState {
-            positions,
-            standings,
-            watched,
-            heat: Heat::of_slices(slice),
-            ..BoardState::default()
-        };
-        let state = Mutex::new(Box::new(state));
-        Board { slice, goal: None, steady: AtomicBool::new(false), state }
-    }
-
-    /// The same, which looks for the end of its jobs.
-    pub(crate) fn until(self, goal: Option<Steadiness>) -> Board {
-        Board { goal, ..self }
+        let heat = Heat::of_slices(slice);
+        let state = BoardState { positions, standings, watched, heat, ..BoardState::default() };
+        Board { slice, state: Mutex::new(Box::new(state)), ..Board::default() }
     }
 
     /// True when its jobs may end.

@@ -1,9 +1,12 @@
 //! What can go wrong before, or instead of, a measurement. What goes wrong with a single I/O is an outcome's failure.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iostack_model::{Bytes, Priority};
+
+/// What comes of a job that may not run.
+pub(crate) type Result<T, E = EngineError> = std::result::Result<T, E>;
 
 /// The job could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -167,12 +170,7 @@ fn direct_hint(source: &io::Error, direct: bool) -> &'static str {
 
 impl EngineError {
     /// The error of opening `path`.
-    pub(crate) fn refused(
-        path: &std::path::Path,
-        intent: &'static str,
-        direct: bool,
-        source: io::Error,
-    ) -> Self {
+    pub(crate) fn refused(path: &Path, intent: &'static str, direct: bool, source: io::Error) -> Self {
         EngineError::Refused { path: path.to_owned(), intent, direct, source }
     }
 }

@@ -108,7 +108,7 @@ impl Extras {
 
     /// True when something wrong was read back, and that is the end.
     pub(crate) fn is_over(&self, meter: &Meter<'_>) -> bool {
-        self.proving.fatal && self.read_between > 0 && meter.failures.count() > 0
+        self.proving.fatal && self.read_between > 0 && meter.failures.count > 0
     }
 
     /// Measuring starts at `now`; the log counts from `origin`.

@@ -7,7 +7,8 @@ use iostack_workload::Op;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Failures {
     list: Vec<Failure>,
-    count: u64,
+    /// Number of failures that are not ignored.
+    pub(crate) count: u64,
     /// Errors of reads, and of all others, that the job asks to ignore.
     ignores: [Vec<i32>; 2],
 }
@@ -32,32 +33,9 @@ impl Failures {
         self.add(op.direction(), errno, op.offset, message);
     }
 
-    /// Notes data that is not what was written.
+    /// Notes one; an errno of 0 is data that is not what was written.
     #[cold]
-    pub(crate) fn note_mismatch(&mut self, op: &Op, message: String) {
-        self.add(Direction::Read, 0, op.offset, message);
-    }
-
-    /// Notes that the storage did not keep to what was demanded; `ETIMEDOUT`, as in fio.
-    #[cold]
-    pub(crate) fn note_too_slow(&mut self, op: &Op, message: String) {
-        self.add(op.direction(), libc::ETIMEDOUT, op.offset, message);
-    }
-
-    /// Notes that no depth was found in the time that there was.
-    #[cold]
-    pub(crate) fn note_unfound(&mut self, message: String) {
-        self.add(Direction::Read, libc::ETIMEDOUT, 0, message);
-    }
-
-    /// Notes a flush that failed.
-    #[cold]
-    pub(crate) fn note_flush(&mut self, errno: i32) {
-        let message = format!("flush: {}", std::io::Error::from_raw_os_error(errno));
-        self.add(Direction::Write, errno, 0, message);
-    }
-
-    fn add(&mut self, direction: Direction, errno: i32, offset_first: u64, message: String) {
+    pub(crate) fn add(&mut self, direction: Direction, errno: i32, offset_first: u64, message: String) {
         let ignored = errno != 0 && self.ignores[usize::from(direction != Direction::Read)].contains(&errno);
         self.merge(&Failure { direction, errno, count: 1, offset_first, message, ignored });
     }
@@ -70,11 +48,6 @@ impl Failures {
             Some(known) => known.count += failure.count,
             None => self.list.push(failure.clone()),
         }
-    }
-
-    /// Number of failures that are not ignored.
-    pub(crate) fn count(&self) -> u64 {
-        self.count
     }
 
     /// All, commonest first.

@@ -20,10 +20,11 @@ pub(crate) struct Files {
     /// Keeps the descriptors open.
     _open: Vec<File>,
     /// The first file's name, for errors.
-    path: PathBuf,
-    descriptors: Vec<RawFd>,
+    pub(crate) path: PathBuf,
+    /// Descriptors in the order of [`Op::file`].
+    pub(crate) descriptors: Vec<RawFd>,
     /// Number of files, those that are not opened included.
-    count: u16,
+    pub(crate) count: u16,
     blocks: Vec<bool>,
     /// Length of the shortest.
     length: u64,
@@ -84,20 +85,6 @@ impl Files {
         Files { path: "none".into(), count, length: u64::MAX, ..Files::default() }
     }
 
-    /// Descriptors in the order of [`Op::file`].
-    pub(crate) fn descriptors(&self) -> &[RawFd] {
-        &self.descriptors
-    }
-
-    /// The first file's name, for errors.
-    pub(crate) fn path(&self) -> PathBuf {
-        self.path.clone()
-    }
-
-    pub(crate) fn count(&self) -> u16 {
-        self.count
-    }
-
     /// The region of thread `thread` in each file. A job that only writes may make a file longer than it is.
     pub(crate) fn region(&self, job: &Job, thread: u32) -> Result<Region, EngineError> {
         if let Engine::Names(_) = job.engine {
@@ -109,9 +96,9 @@ impl Files {
             let increment =
                 job.offset_increment.0.saturating_mul(u64::from(job.thread_first) + u64::from(thread));
             let first = job.offset.of(Bytes(whole)).0.saturating_add(increment);
-            whole = whole.max(first.saturating_add(size.0 / u64::from(self.count().max(1))));
+            whole = whole.max(first.saturating_add(size.0 / u64::from(self.count.max(1))));
         }
-        Ok(iostack_workload::region(job, Bytes(whole), self.count(), thread)?)
+        Ok(iostack_workload::region(job, Bytes(whole), self.count, thread)?)
     }
 
     /// Lets the storage forget a range; bytes, or `-errno`.

@@ -30,7 +30,6 @@ struct GateState {
     /// Finished threads of each group and job.
     finished: Vec<usize>,
     finished_jobs: Vec<usize>,
-    finished_all: usize,
     released: bool,
     /// Kernel's numbers of the threads that run.
     threads: Vec<i32>,
@@ -56,6 +55,12 @@ impl Gate {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Changes the state, and wakes whoever waits for it.
+    fn change(&self, change: impl FnOnce(&mut GateState)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
     fn wait_while(&self, mut unfinished: impl FnMut(&GateState) -> bool) -> MutexGuard<'_, GateState> {
         let state = self.lock();
         self.changed.wait_while(state, |state| unfinished(state)).unwrap_or_else(PoisonError::into_inner)
@@ -63,19 +68,17 @@ impl Gate {
 
     /// A worker is set up: waits for the start. `None` when the stage was cancelled.
     pub(crate) fn ready(&self, thread: i32, planned: Option<u64>) -> Option<u64> {
-        let mut state = self.lock();
-        state.ready += 1;
-        state.threads.push(thread);
-        state.planned = state.planned.zip(planned).map(|(sum, more)| sum.saturating_add(more));
-        drop(state);
-        self.changed.notify_all();
+        self.change(|state| {
+            state.ready += 1;
+            state.threads.push(thread);
+            state.planned = state.planned.zip(planned).map(|(sum, more)| sum.saturating_add(more));
+        });
         self.wait_while(|state| state.go.is_none() && !state.cancelled).go
     }
 
     /// A worker cannot be set up, or the coordinator gives up.
     pub(crate) fn cancel(&self) {
-        self.lock().cancelled = true;
-        self.changed.notify_all();
+        self.change(|state| state.cancelled = true);
     }
 
     /// Waits until `count` workers are ready; false when one has cancelled.
@@ -85,17 +88,15 @@ impl Gate {
 
     /// Lets all start, at this moment.
     pub(crate) fn go(&self, now: u64) {
-        self.lock().go = Some(now);
-        self.changed.notify_all();
+        self.change(|state| state.go = Some(now));
     }
 
     /// Lets a job run from this moment on.
     pub(crate) fn begin(&self, group: usize, job: usize, now: u64) {
-        let mut state = self.lock();
-        state.begun[job] = Some(now);
-        state.begun_groups[group].get_or_insert(now);
-        drop(state);
-        self.changed.notify_all();
+        self.change(|state| {
+            state.begun[job] = Some(now);
+            state.begun_groups[group].get_or_insert(now);
+        });
     }
 
     /// Waits until the job may run: since when it may, and since when the first of its group may.
@@ -112,12 +113,10 @@ impl Gate {
 
     /// A worker of `group` and `job` has measured all it will.
     pub(crate) fn finished(&self, group: usize, job: usize) {
-        let mut state = self.lock();
-        state.finished[group] += 1;
-        state.finished_jobs[job] += 1;
-        state.finished_all += 1;
-        drop(state);
-        self.changed.notify_all();
+        self.change(|state| {
+            state.finished[group] += 1;
+            state.finished_jobs[job] += 1;
+        });
     }
 
     /// Finished workers by group, after a change or after `at_most`.
@@ -125,15 +124,14 @@ impl Gate {
         let state = self.lock();
         let (state, _) = self
             .changed
-            .wait_timeout_while(state, at_most, |state| state.finished_all == known)
+            .wait_timeout_while(state, at_most, |state| state.finished.iter().sum::<usize>() == known)
             .unwrap_or_else(PoisonError::into_inner);
         state.finished.clone()
     }
 
     /// Lets the workers go on after measuring.
     pub(crate) fn release(&self) {
-        self.lock().released = true;
-        self.changed.notify_all();
+        self.change(|state| state.released = true);
     }
 
     /// Waits for [`Gate::release`].

@@ -15,6 +15,7 @@ use crate::tally::ThreadResult;
 use crate::worker::WorkerReport;
 
 /// Works that are reported as one.
+#[derive(Default)]
 pub(crate) struct Group<'a> {
     pub(crate) works: Vec<&'a Work>,
     pub(crate) board: Arc<Board>,
@@ -46,21 +47,10 @@ impl<'a> Group<'a> {
     pub(crate) fn new(works: Vec<&'a Work>, watched: bool) -> Group<'a> {
         let threads = works.iter().map(|work| work.job.threads as usize).sum();
         let slice = works.first().map_or(Nanos::secs(1), |work| work.job.slice);
-        let goal = works.iter().find_map(|work| work.job.until_steady);
         let starts = works.iter().map(|work| Nanos(Span::in_stage(&work.job).border));
-        Group {
-            board: Arc::new(Board::new(threads, slice, watched).until(goal)),
-            origin: starts.min().unwrap_or_default(),
-            works,
-            before: GroupCounts::default(),
-            after: GroupCounts::default(),
-            workers: Workers::default(),
-            reports: Vec::new(),
-            started_unix_ms: 0,
-            begun: None,
-            counted_before: false,
-            counted_after: false,
-        }
+        let mut board = Board::new(threads, slice, watched);
+        board.goal = works.iter().find_map(|work| work.job.until_steady);
+        Group { board: Arc::new(board), origin: starts.min().unwrap_or_default(), works, ..Group::default() }
     }
 
     /// True when all its jobs may have to wait for others.
@@ -114,8 +104,10 @@ impl<'a> Group<'a> {
         group
     }
 
-    pub(crate) fn count_before(&mut self, watch: &mut WorkerWatch) {
+    /// Counts before the first I/O; `is_last` where none comes before it.
+    pub(crate) fn count_before(&mut self, watch: &mut WorkerWatch, is_last: bool) {
         self.before = self.count(watch);
+        self.counted_before = is_last;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.started_unix_ms = now.as_millis() as u64;
     }

@@ -13,20 +13,14 @@ use iostack_host::{Held, HostError};
 use iostack_model::{Access, BlockSizes, Bytes, Data, Engine, Job, Mix, Outcome, Phase, Storage};
 use iostack_workload::{Rng, fill_buffer};
 
-use crate::{Control, EngineError, Work, outcome, stage, sys};
+use crate::{Control, EngineError, Result, Work, outcome, stage, sys};
 
 const BLOCK: u64 = 1 << 20;
 const DEPTH: u32 = 8;
 
 /// Writes `held` full with `size` bytes of content of the kind `data`, and flushes it. Ends early, with the file
 /// incomplete, when the stop flag is set.
-pub fn lay_out(
-    held: &Arc<Held>,
-    size: Bytes,
-    data: &Data,
-    seed: u64,
-    control: &Control<'_>,
-) -> Result<(), EngineError> {
+pub fn lay_out(held: &Arc<Held>, size: Bytes, data: &Data, seed: u64, control: &Control<'_>) -> Result<()> {
     let failed = |act| move |source| EngineError::Failed { act, path: held.path().to_owned(), source };
     let refused = |source| EngineError::refused(held.path(), "writing", false, source);
     let file = held.reopen(OpenOptions::new().write(true)).map_err(refused)?;
@@ -59,7 +53,7 @@ struct Content<'a> {
 }
 
 /// Tries the fastest way first; what a system refuses, the next way may do.
-fn write_blocks(content: &Content<'_>, control: &Control<'_>) -> Result<(), EngineError> {
+fn write_blocks(content: &Content<'_>, control: &Control<'_>) -> Result<()> {
     let ways = [(Engine::Libaio, true), (Engine::Psync, true), (Engine::Psync, false)];
     let mut result = Ok(());
     for (engine, direct) in ways {
@@ -77,12 +71,7 @@ fn write_blocks(content: &Content<'_>, control: &Control<'_>) -> Result<(), Engi
     result
 }
 
-fn write_with(
-    content: &Content<'_>,
-    engine: Engine,
-    direct: bool,
-    control: &Control<'_>,
-) -> Result<(), EngineError> {
+fn write_with(content: &Content<'_>, engine: Engine, direct: bool, control: &Control<'_>) -> Result<()> {
     let job = Job {
         name: "lay out".to_owned(),
         mix: Mix::WRITE,
@@ -97,14 +86,7 @@ fn write_with(
         seed: content.seed,
         ..Job::default()
     };
-    let files = vec![vec![Arc::clone(content.file)]];
-    let work = Work {
-        job,
-        target: content.file.target().clone(),
-        storage: Storage::default(),
-        files,
-        recording: None,
-    };
+    let work = Work::on(job, content.file, Storage::default());
     let groups = stage::run(&[&work], control, Phase::LayingOut)?;
     let outcomes = outcome::assemble_all(groups, 0);
     outcomes.iter().find_map(|outcome| first_error(content, outcome)).map_or(Ok(()), Err)

@@ -55,6 +55,7 @@ use iostack_workload::load::stages;
 use iostack_workload::trace::Recording;
 
 pub use error::EngineError;
+pub(crate) use error::Result;
 pub use lay_out::lay_out;
 pub use probe::{io_uring_usable, libaio_usable, supports_direct};
 pub use sys::allow_many_files;
@@ -72,6 +73,14 @@ pub struct Work {
     pub files: Vec<Vec<Arc<Held>>>,
     /// Trace that the job replays ([`Job::recorded`]), each thread all of it.
     pub recording: Option<Arc<Recording>>,
+}
+
+impl Work {
+    /// A job whose threads all work on one file.
+    pub fn on(job: Job, file: &Arc<Held>, storage: Storage) -> Self {
+        let files = vec![vec![Arc::clone(file)]; job.threads as usize];
+        Work { job, target: file.target().clone(), storage, files, recording: None }
+    }
 }
 
 /// Listener to what came of a stage so far.

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostack_host::clock::Clock;
 use iostack_host::counters::{self, Usage};
-use iostack_model::Nanos;
+use iostack_model::{Direction, Nanos};
 use iostack_stats::Recorder;
 use iostack_workload::Op;
 use iostack_workload::load::FAILURES_MAX;
@@ -82,7 +82,7 @@ pub(crate) struct Meter<'a> {
     pub(crate) failures: Failures,
     board: Arc<Board>,
     thread: usize,
-    span: Span,
+    pub(crate) span: Span,
     slice: u64,
     slice_ticks: u64,
     publish_ticks: u64,
@@ -95,7 +95,8 @@ pub(crate) struct Meter<'a> {
     silent: bool,
     /// The loop ran before the border.
     ramped: bool,
-    stopped: bool,
+    /// Something other than the last I/O ended it.
+    pub(crate) stopped: bool,
     /// The stop flag ended it.
     pub(crate) interrupted: bool,
     /// Ticks that were spent reading back between passes.
@@ -217,7 +218,7 @@ impl<'a> Meter<'a> {
     /// Counts a block that does not hold what was written.
     #[cold]
     pub(crate) fn mismatch(&mut self, op: &Op, message: String, fatal: bool) {
-        self.failures.note_mismatch(op, message);
+        self.failures.add(Direction::Read, 0, op.offset, message);
         self.check_failures();
         if fatal {
             self.stop_soon();
@@ -227,12 +228,13 @@ impl<'a> Meter<'a> {
     /// Ends the job: its storage did not keep to what was demanded.
     #[cold]
     pub(crate) fn too_slow(&mut self, op: &Op, message: String) {
-        self.failures.note_too_slow(op, message);
+        // As in fio.
+        self.failures.add(op.direction(), libc::ETIMEDOUT, op.offset, message);
         self.stop_soon();
     }
 
     fn check_failures(&mut self) {
-        if self.failures.count() >= FAILURES_MAX {
+        if self.failures.count >= FAILURES_MAX {
             self.stop_soon();
         }
     }
@@ -275,7 +277,9 @@ impl<'a> Meter<'a> {
     #[inline(never)]
     pub(crate) fn synced(&mut self, result: isize, start: u64, end: u64, timed: bool) {
         if result < 0 {
-            self.failures.note_flush(-result as i32);
+            let errno = -result as i32;
+            let message = format!("flush: {}", std::io::Error::from_raw_os_error(errno));
+            self.failures.add(Direction::Write, errno, 0, message);
             self.check_failures();
         } else if self.counts(start) {
             self.last = end;
@@ -285,11 +289,6 @@ impl<'a> Meter<'a> {
             let ns = self.clock.nanos(end.saturating_sub(start));
             self.side.sync.get_or_insert_default().record(ns);
         }
-    }
-
-    /// Begin of the series, ticks.
-    pub(crate) fn origin(&self) -> u64 {
-        self.span.origin
     }
 
     /// Passes an edge at the moment `now`: decides what it was and where the next one is.
@@ -383,11 +382,6 @@ impl<'a> Meter<'a> {
         self.border = 0;
         self.edge = 0;
         self.span.deadline = u64::MAX;
-    }
-
-    /// True when something other than the last I/O ended it.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped
     }
 
     /// Measures nothing until [`Meter::resume`]: a pass is read back.

@@ -8,8 +8,8 @@
 use iostack_model::{Bytes, Data, Job, Repeated};
 use iostack_workload::{Op, Rng, fill_buffer};
 
-use crate::EngineError;
 use crate::sys::memory::Buffers;
+use crate::{EngineError, Result};
 
 /// Smallest unit in which storage is known to find duplicates.
 const TAG_EVERY: usize = 4096;
@@ -54,13 +54,7 @@ impl WorkingSet {
 impl Payload {
     /// Buffers for `depth` I/Os in flight of the job's largest block, in a region of so many bytes; `verifies` when written
     /// data is read back.
-    pub(crate) fn new(
-        job: &Job,
-        depth: usize,
-        thread: u32,
-        verifies: bool,
-        region: u64,
-    ) -> Result<Payload, EngineError> {
+    pub(crate) fn new(job: &Job, depth: usize, thread: u32, verifies: bool, region: u64) -> Result<Payload> {
         let length = job.block_sizes.largest().0 as usize;
         let buffers = |wanted: bool| {
             let (huge, asked) = (job.host.huge_pages, Bytes((depth * length) as u64));
@@ -75,8 +69,8 @@ impl Payload {
         let reads = buffers(job.mix.read > 0 || verifies)?;
         let mut writes = buffers(job.mix.write > 0)?;
         let mut rng = Rng::from_seed(job.seed ^ (u64::from(thread) << 32 | 0x5EED));
-        for index in 0..writes.count() {
-            let stride = writes.stride();
+        for index in 0..writes.count {
+            let stride = writes.stride;
             fill_buffer(writes.slice(index, stride), &job.data, &mut rng);
         }
         let duplicates = match job.data {

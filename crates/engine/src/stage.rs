@@ -24,7 +24,7 @@ use crate::status::{Teller, published_every};
 use crate::sys;
 use crate::watch::Watch;
 use crate::worker::{self, Assignment, WorkerReport};
-use crate::{Control, EngineError, Work};
+use crate::{Control, EngineError, Result, Work};
 
 /// Stack of a thread, for frames that hold several recorders of 30 KiB, the loop and a panic's report; 64 threads take
 /// no more than they touch of it.
@@ -34,11 +34,7 @@ const STACK: usize = 2 << 20;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Runs the works together; their groups with all that was counted.
-pub(crate) fn run<'a>(
-    works: &[&'a Work],
-    control: &Control<'_>,
-    phase: Phase,
-) -> Result<Vec<Group<'a>>, EngineError> {
+pub(crate) fn run<'a>(works: &[&'a Work], control: &Control<'_>, phase: Phase) -> Result<Vec<Group<'a>>> {
     let mut groups = groups(works, control.progress.is_some());
     let gate = Gate::new(groups.len(), works.len());
     let watch = Watch::new(control.observer);
@@ -136,9 +132,9 @@ fn assignments<'s>(
     list
 }
 
-type Handle<'scope> = ScopedJoinHandle<'scope, Result<WorkerReport, EngineError>>;
+type Handle<'scope> = ScopedJoinHandle<'scope, Result<WorkerReport>>;
 
-fn join(handles: Vec<(usize, Handle<'_>)>) -> Result<Vec<(usize, WorkerReport)>, EngineError> {
+fn join(handles: Vec<(usize, Handle<'_>)>) -> Result<Vec<(usize, WorkerReport)>> {
     let mut reports = Vec::with_capacity(handles.len());
     let mut error = None;
     for (group, handle) in handles {
@@ -172,8 +168,7 @@ impl Coordinator<'_> {
         let clock = Clock::calibrated();
         let mut watch = WorkerWatch::default();
         for group in &mut *groups {
-            group.count_before(&mut watch);
-            group.counted_before = group.origin.0 == 0 && !group.waits();
+            group.count_before(&mut watch, group.origin.0 == 0 && !group.waits());
         }
         let go = clock.now();
         self.let_go(groups, &mut watch);
@@ -189,8 +184,7 @@ impl Coordinator<'_> {
             let now = clock.now();
             for (group, done) in groups.iter_mut().zip(&finished) {
                 if !group.counted_before && group.until_origin(now) == Some(Nanos(0)) {
-                    group.count_before(&mut watch);
-                    group.counted_before = true;
+                    group.count_before(&mut watch, true);
                 }
                 if *done == group.threads() && !group.counted_after {
                     group.count_after(&mut watch);
@@ -217,8 +211,7 @@ impl Coordinator<'_> {
         for &job in &due {
             let group = &mut groups[self.groups_of[job]];
             if group.begun.is_none() && group.origin.0 == 0 && !group.counted_before {
-                group.count_before(watch);
-                group.counted_before = true;
+                group.count_before(watch, true);
             }
         }
         // Together, so that none is ahead of the others.

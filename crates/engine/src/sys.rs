@@ -59,17 +59,14 @@ pub(crate) fn place_memory(policy: MemoryPolicy, nodes: &[u32]) -> io::Result<()
 
 /// Gives the calling thread its priorities.
 pub(crate) fn prefer(priority: Priority) -> io::Result<()> {
-    /// The calling thread (`IOPRIO_WHO_PROCESS`), and where the class stands in the number (`linux/ioprio.h`).
+    /// The calling thread (`IOPRIO_WHO_PROCESS` of `linux/ioprio.h`).
     const WHO_THREAD: libc::c_int = 1;
-    const CLASS_SHIFT: u32 = 13;
     if priority.nice != 0 {
         // SAFETY: the arguments are plain numbers; 0 is the calling thread, on Linux.
         check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, priority.nice.into()) })?;
     }
     if (priority.io_class, priority.io_level) != (0, 0) {
-        // fio gives a level without a class to best effort.
-        let class = if priority.io_class == 0 { 2 } else { u32::from(priority.io_class) };
-        let number = class << CLASS_SHIFT | u32::from(priority.io_level);
+        let number = libc::c_int::from(priority.io());
         // SAFETY: as above.
         check(unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_THREAD, 0, number) } as i32)?;
     }

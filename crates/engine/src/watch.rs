@@ -9,7 +9,7 @@ use iostack_model::{Carrier, Job, Lane, LaneRequest, Observer};
 
 /// The observer of one stage.
 pub(crate) struct Watch<'a> {
-    observer: Option<&'a dyn Observer>,
+    pub(crate) observer: Option<&'a dyn Observer>,
     opened: AtomicBool,
     closed: AtomicBool,
     /// A job has ended with which all others of the stage do.
@@ -20,10 +20,6 @@ impl<'a> Watch<'a> {
     pub(crate) const fn new(observer: Option<&'a dyn Observer>) -> Watch<'a> {
         let [opened, closed, over] = [const { AtomicBool::new(false) }; 3];
         Watch { observer, opened, closed, over }
-    }
-
-    pub(crate) fn is_observed(&self) -> bool {
-        self.observer.is_some()
     }
 
     /// Nobody is to submit any more.

@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use iostack_host::Held;
 use iostack_host::clock::Clock;
-use iostack_model::{Bytes, Carrier, DepthFound, Ends, Engine, Job, LogEntry, LogSpan, Mix, NameAct, Nanos};
+use iostack_model::{
+    Bytes, Carrier, DepthFound, Direction, Ends, Engine, Job, LogEntry, LogSpan, Mix, NameAct, Nanos,
+};
 use iostack_workload::load::{Load, Part, Span, cpus_of_thread, is_read_by_pass, reads_back};
 use iostack_workload::{Limits, Pacer, Plan, Region, Source};
 
@@ -28,7 +30,7 @@ use crate::sys;
 use crate::sys::memory::Buffers;
 use crate::tally::{BackTally, ThreadResult};
 use crate::watch::Watch;
-use crate::{EngineError, Work};
+use crate::{EngineError, Result, Work};
 
 /// One thread's part of a stage.
 pub(crate) struct Assignment<'a> {
@@ -85,7 +87,7 @@ struct Prepared<'a> {
 }
 
 /// Runs the thread. Errors are of the set-up; what fails later is in the report.
-pub(crate) fn run(assignment: Assignment<'_>) -> Result<WorkerReport, EngineError> {
+pub(crate) fn run(assignment: Assignment<'_>) -> Result<WorkerReport> {
     let gate = assignment.gate;
     let result = prepare(assignment).and_then(run_prepared);
     if result.is_err() {
@@ -94,24 +96,21 @@ pub(crate) fn run(assignment: Assignment<'_>) -> Result<WorkerReport, EngineErro
     result
 }
 
-fn prepare(mut assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
+fn prepare(mut assignment: Assignment<'_>) -> Result<Prepared<'_>> {
     let job = &assignment.work.job;
     let number = job.thread_first + assignment.thread;
     pin(job, assignment.thread)?;
     let locked = lock(job)?;
     sys::prefer(job.host.priority)
         .map_err(|source| EngineError::Priority { asked: job.host.priority, source })?;
-    sys::become_user(job.host.user, job.host.group).map_err(|source| EngineError::Identity {
-        user: job.host.user,
-        group: job.host.group,
-        source,
-    })?;
+    let (user, group) = (job.host.user, job.host.group);
+    sys::become_user(user, group).map_err(|source| EngineError::Identity { user, group, source })?;
     let none = Vec::new();
     let held = assignment.work.files.get(assignment.thread as usize).unwrap_or(&none);
     let files = Files::open(job, held)?;
     // Both count from `thread_first` themselves.
     let region = files.region(job, assignment.thread)?;
-    let plan = Plan::new(job, region, files.count(), assignment.thread)?;
+    let plan = Plan::new(job, region, files.count, assignment.thread)?;
     let limits = Limits::of_job(job);
     let recording = assignment.work.recording.as_ref();
     let pass = recording.map_or(plan.pass_bytes(), |recording| recording.bytes());
@@ -171,7 +170,7 @@ fn pacer(work: &Work, thread: u32, clock: &Clock) -> Pacer {
 }
 
 /// Memory that nobody else gets.
-fn lock(job: &Job) -> Result<Option<Buffers>, EngineError> {
+fn lock(job: &Job) -> Result<Option<Buffers>> {
     if job.host.locked.is_zero() {
         return Ok(None);
     }
@@ -182,7 +181,7 @@ fn lock(job: &Job) -> Result<Option<Buffers>, EngineError> {
 }
 
 /// The CPUs of the job's nodes, where it names no CPUs.
-fn cpus_of_nodes(nodes: &[u32]) -> Result<Option<Vec<u32>>, EngineError> {
+fn cpus_of_nodes(nodes: &[u32]) -> Result<Option<Vec<u32>>> {
     let mut cpus = Vec::new();
     for node in nodes {
         let list = std::fs::read_to_string(format!("/sys/devices/system/node/node{node}/cpulist"));
@@ -195,7 +194,7 @@ fn cpus_of_nodes(nodes: &[u32]) -> Result<Option<Vec<u32>>, EngineError> {
     Ok(Some(cpus).filter(|cpus| !cpus.is_empty()))
 }
 
-fn pin(job: &Job, thread: u32) -> Result<(), EngineError> {
+fn pin(job: &Job, thread: u32) -> Result<()> {
     if let Some((policy, nodes)) = &job.host.numa.memory {
         sys::place_memory(*policy, nodes).map_err(|_| EngineError::Impossible {
             what: format!("job `{}`: its memory cannot be on nodes {nodes:?}", job.name),
@@ -209,7 +208,7 @@ fn pin(job: &Job, thread: u32) -> Result<(), EngineError> {
 }
 
 /// Refuses an engine whose I/Os cannot be followed.
-fn refuse_to_follow(job: &Job) -> Result<(), EngineError> {
+fn refuse_to_follow(job: &Job) -> Result<()> {
     let why = match job.engine {
         Engine::PosixAio => "the C library's threads make the calls of posixaio",
         Engine::Null => "null asks nobody",
@@ -222,45 +221,31 @@ fn refuse_to_follow(job: &Job) -> Result<(), EngineError> {
     })
 }
 
-fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
+fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport> {
     let job = &prepared.assignment.work.job;
-    if prepared.assignment.watch.is_observed() {
+    if prepared.assignment.watch.observer.is_some() {
         refuse_to_follow(job)?;
     }
     let files = &prepared.station.files;
+    let descriptors = files.descriptors.clone();
     match job.engine {
-        Engine::Psync => {
-            let mut call = Psync(files.descriptors().to_vec());
-            run_serial(prepared, &mut call, Carrier::Call)
-        }
+        Engine::Psync => run_serial(prepared, &mut Psync(descriptors), Carrier::Call),
         Engine::Pvsync2 { hipri } => {
-            let mut call = Pvsync2::new(files, hipri, job.host.flags);
+            let mut call = Pvsync2::new(descriptors, hipri, job.host.flags);
             run_serial(prepared, &mut call, Carrier::Call)
         }
         Engine::Mmap => {
-            let mut call =
-                Mmap::new(files, prepared.region.offset + prepared.region.length, job.mix.write > 0)?;
+            let end = prepared.region.offset + prepared.region.length;
+            let mut call = Mmap::new(files, end, job.mix.write > 0)?;
             run_serial(prepared, &mut call, Carrier::Fault)
         }
-        Engine::PosixAio => {
-            let queue = PosixAio::new(job, files);
-            run_queued(prepared, queue)
-        }
-        Engine::Fallocate => {
-            let mut call = Fallocate(files.descriptors().to_vec());
-            run_serial(prepared, &mut call, Carrier::Call)
-        }
-        Engine::Truncate => {
-            let mut call = Truncate(files.descriptors().to_vec());
-            run_serial(prepared, &mut call, Carrier::Call)
-        }
+        Engine::PosixAio => run_queued(prepared, PosixAio::new(job, descriptors)),
+        Engine::Fallocate => run_serial(prepared, &mut Fallocate(descriptors), Carrier::Call),
+        Engine::Truncate => run_serial(prepared, &mut Truncate(descriptors), Carrier::Call),
         Engine::Names(act) => run_names(prepared, act),
         // Also one at a time: no call is made that the serial loop could count.
         Engine::Null => run_many(prepared, Null::new(job.depth())),
-        Engine::Libaio => {
-            let queue = Libaio::new(job, files)?;
-            run_queued(prepared, queue)
-        }
+        Engine::Libaio => run_queued(prepared, Libaio::new(job, descriptors)?),
         Engine::IoUring { fixed_buffers, registered_files, poll, submit_poll } => {
             let options = IoUringOptions { registered_files, poll, submit_poll };
             let payload = &prepared.station.payload;
@@ -275,7 +260,7 @@ fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
     }
 }
 
-fn run_names(prepared: Prepared<'_>, act: NameAct) -> Result<WorkerReport, EngineError> {
+fn run_names(prepared: Prepared<'_>, act: NameAct) -> Result<WorkerReport> {
     let Assignment { work, thread, .. } = prepared.assignment;
     let mut names = Names::new(act, &work.files[thread as usize])?;
     let report = run_serial(prepared, &mut names, Carrier::Call);
@@ -283,11 +268,7 @@ fn run_names(prepared: Prepared<'_>, act: NameAct) -> Result<WorkerReport, Engin
     report
 }
 
-fn run_serial<C: Call>(
-    prepared: Prepared<'_>,
-    call: &mut C,
-    carrier: Carrier,
-) -> Result<WorkerReport, EngineError> {
+fn run_serial<C: Call>(prepared: Prepared<'_>, call: &mut C, carrier: Carrier) -> Result<WorkerReport> {
     let job = &prepared.assignment.work.job;
     let (plain, reads) = (!Extras::are_needed(job), job.mix == Mix::READ);
     measure(prepared, carrier, |station, reading_back| {
@@ -300,7 +281,7 @@ fn run_serial<C: Call>(
     })
 }
 
-fn run_queued<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerReport, EngineError> {
+fn run_queued<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerReport> {
     let job = &prepared.assignment.work.job;
     let apart = Q::SUBMITS_APART && job.split_latency;
     if !Extras::are_needed(job) && job.queue_depth <= 1 && !apart && !reads_back(job) {
@@ -310,10 +291,10 @@ fn run_queued<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerRe
     run_many(prepared, queue)
 }
 
-fn run_many<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerReport, EngineError> {
+fn run_many<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerReport> {
     let job = &prepared.assignment.work.job;
     let (plain, reads) = (!Extras::are_needed(job), job.mix == Mix::READ);
-    let path = prepared.station.files.path();
+    let path = prepared.station.files.path.clone();
     let carrier = queue.carrier();
     measure(prepared, carrier, |station, reading_back| {
         let result = match (plain && !reading_back && station.lane.is_none(), reads) {
@@ -348,7 +329,7 @@ fn schedule(assignment: &Assignment<'_>, station: &mut Station<'_>) -> u64 {
 fn depth_found(station: &mut Station<'_>, interrupted: bool) -> Option<DepthFound> {
     let search = station.load.search.as_ref()?;
     if search.is_uncounted() && !interrupted {
-        station.meter.failures.note_unfound(search.unfound());
+        station.meter.failures.add(Direction::Read, libc::ETIMEDOUT, 0, search.unfound());
     }
     search.result()
 }
@@ -364,8 +345,8 @@ fn flush_at_end(station: &mut Station<'_>) {
 fn measure(
     prepared: Prepared<'_>,
     carrier: Carrier,
-    mut load: impl FnMut(&mut Station<'_>, bool) -> Result<(), EngineError>,
-) -> Result<WorkerReport, EngineError> {
+    mut load: impl FnMut(&mut Station<'_>, bool) -> Result<()>,
+) -> Result<WorkerReport> {
     let Prepared { assignment, mut station, mut repeat, planned, region, unwritten, _locked } = prepared;
     let job = &assignment.work.job;
     if assignment.gate.ready(iostack_host::thread_number(), planned).is_none() {
@@ -373,7 +354,7 @@ fn measure(
     }
     let clock = station.meter.clock;
     let start = schedule(&assignment, &mut station);
-    let whole = Bytes(region.length * u64::from(station.files.count()));
+    let whole = Bytes(region.length * u64::from(station.files.count));
     let mut report = WorkerReport { region: whole, unwritten, ..WorkerReport::default() };
     let delayed_to_the_end = job.start_delay.0 > 0 && station.wait_until(start);
     report.first = clock.now();

@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use common::{random, run};
+use common::{data, run};
 use iostack_model::{Job, Nanos};
 use iostack_stepcount::{Question, StepError, Subject, UserCost, cost};
 use iostack_testkit::folder;
@@ -98,8 +98,7 @@ fn dear(path: &Path, drawn: &str, more: f64) -> Option<Vec<String>> {
 
 #[test]
 fn an_io_in_fios_default_order_costs_at_most_94_to_156_instructions() {
-    let folder = folder!("instructions");
-    let path = random(&folder, "data", FILE_BYTES);
+    let (_folder, path) = data(folder!("instructions"), FILE_BYTES);
     let Some(dear) = dear(&path, DEFAULT_ORDER, 1.0) else { return };
     assert!(dear.is_empty(), "{}", dear.join("\n"));
 }
@@ -107,8 +106,7 @@ fn an_io_in_fios_default_order_costs_at_most_94_to_156_instructions() {
 #[test]
 #[ignore = "slow: some minutes"]
 fn whatever_is_drawn_an_io_costs_at_most_42_percent_more() {
-    let folder = folder!("instructions-others");
-    let path = random(&folder, "data", FILE_BYTES);
+    let (_folder, path) = data(folder!("instructions-others"), FILE_BYTES);
     let mut all = Vec::new();
     for drawn in OTHERS {
         let Some(dear) = dear(&path, drawn, OTHERS_MORE) else { return };
@@ -120,8 +118,7 @@ fn whatever_is_drawn_an_io_costs_at_most_42_percent_more() {
 /// The time is the real one, and the rate so low that a stepped thread keeps up: it sleeps before each I/O.
 #[test]
 fn an_open_loop_makes_two_calls_an_io_while_it_waits() {
-    let folder = folder!("open-loop-calls");
-    let path = random(&folder, "data", FILE_BYTES);
+    let (_folder, path) = data(folder!("open-loop-calls"), FILE_BYTES);
     for (engine, most) in [("psync", 2.1), ("io_uring queue_depth=8", 2.1), ("libaio queue_depth=8", 3.1)] {
         let options = format!("engine={engine} rate=25");
         let Some(cost) = count("an_open_loop_makes_two_calls", &path, &options, false) else { return };

@@ -4,11 +4,10 @@
 #[path = "all/common.rs"]
 mod common;
 
-use common::{counted, random, run};
+use common::{MIB, counted, data, run};
 use iostack_model::{Engine, Job};
 use iostack_testkit::folder;
 
-const MIB: u64 = 1 << 20;
 const THREADS: u32 = 64;
 const DEPTH: u32 = 128;
 
@@ -22,8 +21,7 @@ fn peak() -> u64 {
 
 #[test]
 fn threads_64_at_depth_128_take_less_than_64_mib_beside_their_buffers() {
-    let folder = folder!("memory");
-    let path = random(&folder, "data", 64 * MIB);
+    let (_folder, path) = data(folder!("memory"), 64 * MIB);
     for engine in [Engine::Psync, Engine::Libaio, Engine::IO_URING] {
         let job = Job { threads: THREADS, ..counted(engine, DEPTH, 300, 64 * MIB) };
         let outcome = run(&job, &path).expect("a plain file");

@@ -8,29 +8,17 @@ use serde::{Deserialize, Serialize};
 use crate::Bytes;
 use crate::possible::{Possible, guarded};
 
-/// Direction of one I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// Data comes from the target.
-    Read,
-    /// Data goes to the target.
-    Write,
-    /// The target may forget the range (discard, hole punch).
-    Trim,
-}
-
-impl Direction {
-    /// All directions, in the order of fio's numbering (0, 1, 2).
-    pub const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
-
-    /// `read`, `write` or `trim`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Direction::Read => "read",
-            Direction::Write => "write",
-            Direction::Trim => "trim",
-        }
+words! {
+    /// Direction of one I/O.
+    #[derive(PartialOrd, Ord, Hash)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Direction {
+        /// Data comes from the target.
+        Read = "read",
+        /// Data goes to the target.
+        Write = "write",
+        /// The target may forget the range (discard, hole punch).
+        Trim = "trim",
     }
 }
 
@@ -126,6 +114,10 @@ impl Access {
     /// Independent uniform draws.
     pub const UNIFORM: Access =
         Access::Random { order: Order::Independent, distribution: Distribution::Uniform };
+
+    /// Each block once per pass, in random order.
+    pub const PERMUTATION: Access =
+        Access::Random { order: Order::Permutation, distribution: Distribution::Uniform };
 }
 
 /// Rule for those I/Os of a random job that do not go to a place of their own.
@@ -223,18 +215,14 @@ pub enum FileOrder {
     Sequential,
 }
 
-/// Rule by which another file comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FileTurns {
-    /// Choice of the next file.
-    pub order: FileOrder,
-    /// Number of I/Os after which another file comes.
-    pub every: u32,
-}
-
-impl Default for FileTurns {
-    fn default() -> Self {
-        FileTurns { order: FileOrder::Turns, every: 1 }
+with_defaults! {
+    /// Rule by which another file comes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub struct FileTurns {
+        /// Choice of the next file.
+        pub order: FileOrder,
+        /// Number of I/Os after which another file comes.
+        pub every: u32 = 1,
     }
 }
 

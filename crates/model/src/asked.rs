@@ -121,20 +121,16 @@ pub struct Steadiness {
     pub after: Nanos,
 }
 
-/// Parts of the latency of which fio's reports give percentiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PercentilesOf {
-    /// Percentiles of the submission (fio's `slat_percentiles`).
-    pub submission: bool,
-    /// Percentiles of the time behind it (fio's `clat_percentiles`).
-    pub completion: bool,
-    /// Percentiles of both together (fio's `lat_percentiles`).
-    pub whole: bool,
-}
-
-impl Default for PercentilesOf {
-    fn default() -> PercentilesOf {
-        PercentilesOf { submission: false, completion: true, whole: false }
+with_defaults! {
+    /// Parts of the latency of which fio's reports give percentiles.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub struct PercentilesOf {
+        /// Percentiles of the submission (fio's `slat_percentiles`).
+        pub submission: bool,
+        /// Percentiles of the time behind it (fio's `clat_percentiles`).
+        pub completion: bool = true,
+        /// Percentiles of both together (fio's `lat_percentiles`).
+        pub whole: bool,
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::ops::Not;
 use std::path::PathBuf;
-use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,159 +54,161 @@ pub struct Think {
     pub spin: Nanos,
 }
 
-/// Job for a storage target. `Job::default()` is a 4 KiB random read at depth 1 with psync and direct I/O.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Job {
-    /// Shown in reports.
-    pub name: String,
-    /// The section of the job file, where the job's name is another: files are called by it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub section: Option<String>,
-    /// Shares of reads, writes and trims.
-    pub mix: Mix,
-    /// Rule by which offsets follow each other.
-    pub access: Access,
-    /// Random I/Os that go where the one before went.
-    #[serde(skip_serializing_if = "is_default")]
-    pub follow: Follow,
-    /// Parts of the region that are worked on in turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub zones: Option<Zones>,
-    /// Zones that are written from their start on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub write_pointers: Option<WritePointers>,
-    /// Random I/Os start at multiples of this; 0: of their smallest size (fio's `blockalign`).
-    #[serde(skip_serializing_if = "is_default")]
-    pub align: Bytes,
-    /// Sizes of the I/Os, by direction.
-    pub block_sizes: BlockSizes,
-    /// Any number of bytes from the smallest to the largest of these, all alike likely (fio's `bs_unaligned`).
-    #[serde(skip_serializing_if = "Not::not")]
-    pub any_size: bool,
-    /// Any multiple of the smallest, up to the largest of these, all alike likely (a wide `bsrange` of fio's).
-    #[serde(skip_serializing_if = "Not::not")]
-    pub any_multiple: bool,
-    /// First byte of the region.
-    pub offset: Amount,
-    /// Each further thread starts this much later.
-    pub offset_increment: Bytes,
-    /// Length of the region; `None` is up to the end of the target.
-    pub size: Option<Amount>,
-    /// Stop after this many bytes, which may be more or less than `size`.
-    pub io_limit: Option<Bytes>,
-    /// Stop after this many I/Os of each thread.
-    pub io_count: Option<u64>,
-    /// Kernel interface that carries the I/Os.
-    pub engine: Engine,
-    /// I/Os in flight per thread.
-    pub queue_depth: u32,
-    /// I/Os per system call.
-    pub batch: Batch,
-    /// Threads that each run the job.
-    pub threads: u32,
-    /// Number of the first thread, when a job file's `numjobs` was split into jobs of their own.
-    pub thread_first: u32,
-    /// Open files with `O_DIRECT`, past the page cache.
-    pub direct: bool,
-    /// Stop after this time.
-    pub runtime: Option<Nanos>,
-    /// Start over when the region is done, until `runtime`.
-    pub time_based: bool,
-    /// Run this long before measuring.
-    pub ramp: Nanos,
-    /// Wait this long before starting.
-    pub start_delay: Nanos,
-    /// Repeat the region this many times.
-    pub loops: u32,
-    /// Open loop; `None` is a closed loop.
-    pub rate: Option<Rate>,
-    /// Pause between I/Os.
-    pub think: Option<Think>,
-    /// Its part of what several jobs do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub share: Option<Share>,
-    /// Searches the deepest queue that keeps a latency.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub latency_goal: Option<LatencyGoal>,
-    /// Limits that the storage must keep to.
-    #[serde(skip_serializing_if = "is_default")]
-    pub demand: Demand,
-    /// Ends it when its rate is steady.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until_steady: Option<Steadiness>,
-    /// Errors of reads, and of writes and trims, that count as no fault of the job (fio's `ignore_error`).
-    #[serde(skip_serializing_if = "is_default")]
-    pub ignored_errors: [Vec<i32>; 2],
-    /// No I/O is handed over while one of the same bytes is in flight (fio's `serialize_overlap`).
-    #[serde(skip_serializing_if = "Not::not")]
-    pub one_at_a_place: bool,
-    /// Other jobs that end with this one.
-    #[serde(skip_serializing_if = "is_default")]
-    pub ends: Ends,
-    /// Settings of the machine that it runs on.
-    #[serde(skip_serializing_if = "is_default")]
-    pub host: HostAsked,
-    /// Flushes between and after the writes.
-    pub sync: Sync,
-    /// Proof that data comes back.
-    pub verify: Option<Verify>,
-    /// Content of write buffers.
-    pub data: Data,
-    /// CPUs the threads may use.
-    pub cpus: Option<Vec<u32>>,
-    /// Give each thread one CPU of `cpus` instead of the whole set.
-    pub cpus_split: bool,
-    /// Drop the target's page cache before starting.
-    pub invalidate: bool,
-    /// Reproduces offsets, mix and content.
-    pub seed: u64,
-    /// Length of one element of the outcome's series.
-    pub slice: Nanos,
-    /// Start only after all earlier jobs have ended (fio's `stonewall`).
-    pub stonewall: bool,
-    /// Start only after the earlier jobs of this name have ended (fio's `wait_for`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wait_for: Option<String>,
-    /// Jobs with the same number are reported as one outcome.
-    pub report_group: u32,
-    /// Begins a group of reports, like `stonewall`, but waits for nobody (fio's `new_group`).
-    #[serde(skip_serializing_if = "Not::not")]
-    pub new_group: bool,
-    /// Percentiles to print, in percent.
-    pub percentiles: Vec<f64>,
-    /// Parts of the latency of which fio's reports give them.
-    #[serde(skip_serializing_if = "is_default")]
-    pub percentiles_of: PercentilesOf,
-    /// Keep the time after the submission apart from it, as fio's clat.
-    #[serde(skip_serializing_if = "is_default")]
-    pub split_latency: bool,
-    /// Log files to write.
-    pub logs: LogRequest,
-    /// Files the job itself names; `--on` overrides. Each thread uses all of them, in turn.
-    pub files: Vec<PathBuf>,
-    /// Directory for the files when the job names none.
-    pub directory: Option<PathBuf>,
-    /// Files each thread makes in `directory`.
-    pub file_count: u32,
-    /// Choice of the next file.
-    #[serde(skip_serializing_if = "is_default")]
-    pub file_turns: FileTurns,
-    /// Remove the files this job made.
-    pub unlink: bool,
-    /// Preparation of the files before the first I/O.
-    #[serde(skip_serializing_if = "is_default")]
-    pub beforehand: Beforehand,
-    /// A trace whose I/Os are done instead; pattern, sizes and rate say nothing then.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recorded: Option<Recorded>,
-    /// The same in words, once it was read: its name, format and speed.
-    pub replay: Option<String>,
-    /// The options as they were typed, in order: what fio's JSON shows as "job options".
-    pub options: Vec<(String, String)>,
-    /// Those of a fio file's global sections, which hold for several jobs.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub options_global: Vec<(String, String)>,
+with_defaults! {
+    /// Job for a storage target. `Job::default()` is a 4 KiB random read at depth 1 with psync and direct I/O.
+    #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct Job {
+        /// Shown in reports.
+        pub name: String = "job".to_owned(),
+        /// The section of the job file, where the job's name is another: files are called by it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub section: Option<String>,
+        /// Shares of reads, writes and trims.
+        pub mix: Mix = Mix::READ,
+        /// Rule by which offsets follow each other.
+        pub access: Access = Access::UNIFORM,
+        /// Random I/Os that go where the one before went.
+        #[serde(skip_serializing_if = "is_default")]
+        pub follow: Follow,
+        /// Parts of the region that are worked on in turn.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub zones: Option<Zones>,
+        /// Zones that are written from their start on.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub write_pointers: Option<WritePointers>,
+        /// Random I/Os start at multiples of this; 0: of their smallest size (fio's `blockalign`).
+        #[serde(skip_serializing_if = "is_default")]
+        pub align: Bytes,
+        /// Sizes of the I/Os, by direction.
+        pub block_sizes: BlockSizes = BlockSizes::all(Bytes(4096)),
+        /// Any number of bytes from the smallest to the largest of these, all alike likely (fio's `bs_unaligned`).
+        #[serde(skip_serializing_if = "Not::not")]
+        pub any_size: bool,
+        /// Any multiple of the smallest, up to the largest of these, all alike likely (a wide `bsrange` of fio's).
+        #[serde(skip_serializing_if = "Not::not")]
+        pub any_multiple: bool,
+        /// First byte of the region.
+        pub offset: Amount = Amount::Bytes(Bytes(0)),
+        /// Each further thread starts this much later.
+        pub offset_increment: Bytes,
+        /// Length of the region; `None` is up to the end of the target.
+        pub size: Option<Amount>,
+        /// Stop after this many bytes, which may be more or less than `size`.
+        pub io_limit: Option<Bytes>,
+        /// Stop after this many I/Os of each thread.
+        pub io_count: Option<u64>,
+        /// Kernel interface that carries the I/Os.
+        pub engine: Engine = Engine::Psync,
+        /// I/Os in flight per thread.
+        pub queue_depth: u32 = 1,
+        /// I/Os per system call.
+        pub batch: Batch = Batch { submit: 1, complete_min: 1 },
+        /// Threads that each run the job.
+        pub threads: u32 = 1,
+        /// Number of the first thread, when a job file's `numjobs` was split into jobs of their own.
+        pub thread_first: u32,
+        /// Open files with `O_DIRECT`, past the page cache.
+        pub direct: bool = true,
+        /// Stop after this time.
+        pub runtime: Option<Nanos>,
+        /// Start over when the region is done, until `runtime`.
+        pub time_based: bool,
+        /// Run this long before measuring.
+        pub ramp: Nanos,
+        /// Wait this long before starting.
+        pub start_delay: Nanos,
+        /// Repeat the region this many times.
+        pub loops: u32 = 1,
+        /// Open loop; `None` is a closed loop.
+        pub rate: Option<Rate>,
+        /// Pause between I/Os.
+        pub think: Option<Think>,
+        /// Its part of what several jobs do.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub share: Option<Share>,
+        /// Searches the deepest queue that keeps a latency.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub latency_goal: Option<LatencyGoal>,
+        /// Limits that the storage must keep to.
+        #[serde(skip_serializing_if = "is_default")]
+        pub demand: Demand,
+        /// Ends it when its rate is steady.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub until_steady: Option<Steadiness>,
+        /// Errors of reads, and of writes and trims, that count as no fault of the job (fio's `ignore_error`).
+        #[serde(skip_serializing_if = "is_default")]
+        pub ignored_errors: [Vec<i32>; 2],
+        /// No I/O is handed over while one of the same bytes is in flight (fio's `serialize_overlap`).
+        #[serde(skip_serializing_if = "Not::not")]
+        pub one_at_a_place: bool,
+        /// Other jobs that end with this one.
+        #[serde(skip_serializing_if = "is_default")]
+        pub ends: Ends,
+        /// Settings of the machine that it runs on.
+        #[serde(skip_serializing_if = "is_default")]
+        pub host: HostAsked,
+        /// Flushes between and after the writes.
+        pub sync: Sync,
+        /// Proof that data comes back.
+        pub verify: Option<Verify>,
+        /// Content of write buffers.
+        pub data: Data = Data::Random,
+        /// CPUs the threads may use.
+        pub cpus: Option<Vec<u32>>,
+        /// Give each thread one CPU of `cpus` instead of the whole set.
+        pub cpus_split: bool,
+        /// Drop the target's page cache before starting.
+        pub invalidate: bool = true,
+        /// Reproduces offsets, mix and content.
+        pub seed: u64 = 1,
+        /// Length of one element of the outcome's series.
+        pub slice: Nanos = Nanos::secs(1),
+        /// Start only after all earlier jobs have ended (fio's `stonewall`).
+        pub stonewall: bool,
+        /// Start only after the earlier jobs of this name have ended (fio's `wait_for`).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub wait_for: Option<String>,
+        /// Jobs with the same number are reported as one outcome.
+        pub report_group: u32,
+        /// Begins a group of reports, like `stonewall`, but waits for nobody (fio's `new_group`).
+        #[serde(skip_serializing_if = "Not::not")]
+        pub new_group: bool,
+        /// Percentiles to print, in percent.
+        pub percentiles: Vec<f64> = PERCENTILES.to_vec(),
+        /// Parts of the latency of which fio's reports give them.
+        #[serde(skip_serializing_if = "is_default")]
+        pub percentiles_of: PercentilesOf,
+        /// Keep the time after the submission apart from it, as fio's clat.
+        #[serde(skip_serializing_if = "is_default")]
+        pub split_latency: bool,
+        /// Log files to write.
+        pub logs: LogRequest,
+        /// Files the job itself names; `--on` overrides. Each thread uses all of them, in turn.
+        pub files: Vec<PathBuf>,
+        /// Directory for the files when the job names none.
+        pub directory: Option<PathBuf>,
+        /// Files each thread makes in `directory`.
+        pub file_count: u32 = 1,
+        /// Choice of the next file.
+        #[serde(skip_serializing_if = "is_default")]
+        pub file_turns: FileTurns,
+        /// Remove the files this job made.
+        pub unlink: bool,
+        /// Preparation of the files before the first I/O.
+        #[serde(skip_serializing_if = "is_default")]
+        pub beforehand: Beforehand,
+        /// A trace whose I/Os are done instead; pattern, sizes and rate say nothing then.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub recorded: Option<Recorded>,
+        /// The same in words, once it was read: its name, format and speed.
+        pub replay: Option<String>,
+        /// The options as they were typed, in order: what fio's JSON shows as "job options".
+        pub options: Vec<(String, String)>,
+        /// Those of a fio file's global sections, which hold for several jobs.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub options_global: Vec<(String, String)>,
+    }
 }
 
 /// True of what an outcome of before had no word for: it is left out of JSON.
@@ -218,79 +219,6 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// Percentiles that fio prints.
 const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
-
-/// Made once: a job has many fields, and most are left as they are.
-static DEFAULT: LazyLock<Job> = LazyLock::new(|| Job {
-    name: "job".to_owned(),
-    section: None,
-    mix: Mix::READ,
-    access: Access::UNIFORM,
-    follow: Follow::NONE,
-    zones: None,
-    write_pointers: None,
-    align: Bytes(0),
-    block_sizes: BlockSizes::all(Bytes(4096)),
-    any_size: false,
-    any_multiple: false,
-    offset: Amount::Bytes(Bytes(0)),
-    offset_increment: Bytes(0),
-    size: None,
-    io_limit: None,
-    io_count: None,
-    engine: Engine::Psync,
-    queue_depth: 1,
-    batch: Batch { submit: 1, complete_min: 1 },
-    threads: 1,
-    thread_first: 0,
-    direct: true,
-    runtime: None,
-    time_based: false,
-    ramp: Nanos(0),
-    start_delay: Nanos(0),
-    loops: 1,
-    rate: None,
-    think: None,
-    share: None,
-    latency_goal: None,
-    demand: Demand::NONE,
-    until_steady: None,
-    ignored_errors: [Vec::new(), Vec::new()],
-    one_at_a_place: false,
-    ends: Ends::Itself,
-    host: HostAsked::default(),
-    sync: Sync::default(),
-    verify: None,
-    data: Data::Random,
-    cpus: None,
-    cpus_split: false,
-    invalidate: true,
-    seed: 1,
-    slice: Nanos::secs(1),
-    stonewall: false,
-    wait_for: None,
-    report_group: 0,
-    new_group: false,
-    percentiles: PERCENTILES.to_vec(),
-    percentiles_of: PercentilesOf { submission: false, completion: true, whole: false },
-    split_latency: false,
-    logs: LogRequest::default(),
-    files: Vec::new(),
-    directory: None,
-    file_count: 1,
-    file_turns: FileTurns::default(),
-    unlink: false,
-    beforehand: Beforehand::default(),
-    recorded: None,
-    replay: None,
-    options: Vec::new(),
-    options_global: Vec::new(),
-});
-
-impl Default for Job {
-    fn default() -> Self {
-        DEFAULT.clone()
-    }
-}
 
 impl Job {
     /// The section of the job file that it comes from: its name, where that is not said apart.

@@ -5,41 +5,28 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A step of the ladder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Rung {
-    /// `/proc` and `/sys` alone.
-    Counters,
-    /// Kernel samples of one's own processes.
-    OwnSamples,
-    /// Samples of the whole machine: other processes, kernel threads, interrupts.
-    AllSamples,
-    /// BPF: stages, exact totals.
-    Tracing,
-    /// The performance-monitoring unit: cycles and instructions.
-    Hardware,
+words! {
+    /// A step of the ladder.
+    #[derive(PartialOrd, Ord, Hash)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Rung {
+        /// `/proc` and `/sys` alone.
+        Counters = "counters",
+        /// Kernel samples of one's own processes.
+        OwnSamples = "own samples",
+        /// Samples of the whole machine: other processes, kernel threads, interrupts.
+        AllSamples = "all samples",
+        /// BPF: stages, exact totals.
+        Tracing = "tracing",
+        /// The performance-monitoring unit: cycles and instructions.
+        Hardware = "hardware",
+    }
 }
 
 impl Rung {
-    /// All rungs, from the lowest.
-    pub const ALL: [Rung; 5] =
-        [Rung::Counters, Rung::OwnSamples, Rung::AllSamples, Rung::Tracing, Rung::Hardware];
-
     /// Its number, from 0.
     pub const fn number(self) -> u8 {
         self as u8
-    }
-
-    /// Name of the rung, as it is shown.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Rung::Counters => "counters",
-            Rung::OwnSamples => "own samples",
-            Rung::AllSamples => "all samples",
-            Rung::Tracing => "tracing",
-            Rung::Hardware => "hardware",
-        }
     }
 
     /// Insight that the rung gives.

@@ -7,6 +7,11 @@
 //!
 //! Start reading at [`Job`], then [`Outcome`].
 
+#[macro_use]
+mod defaults;
+#[macro_use]
+mod words;
+
 mod access;
 pub mod answers;
 mod asked;

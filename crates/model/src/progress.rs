@@ -4,29 +4,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
 
-/// Phase that a job is in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Phase {
-    /// Its file is being written.
-    LayingOut,
-    /// It runs, unmeasured.
-    Ramp,
-    /// It is being measured.
-    #[default]
-    Running,
-    /// The job reads back what it wrote.
-    Verifying,
-}
-
-impl Phase {
-    /// The phase in words.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Phase::LayingOut => "laying out",
-            Phase::Ramp => "ramp",
-            Phase::Running => "running",
-            Phase::Verifying => "verifying",
-        }
+words! {
+    /// Phase that a job is in.
+    #[derive(Default)]
+    pub enum Phase {
+        /// Its file is being written.
+        LayingOut = "laying out",
+        /// It runs, unmeasured.
+        Ramp = "ramp",
+        /// It is being measured.
+        #[default]
+        Running = "running",
+        /// The job reads back what it wrote.
+        Verifying = "verifying",
     }
 }
 

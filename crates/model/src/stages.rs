@@ -155,61 +155,35 @@ const STAGES: [(Stage, &str, &str, Part); 26] = [
     (Stage::Preempted, "preempted", "ready, while others had its CPU", Part::Platform),
 ];
 
-/// Part of the system that took the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// Software and waiting for a CPU.
-    Platform,
-    /// Telling the device: driver, doorbell, the exit to a hypervisor.
-    Transport,
-    /// The device itself.
-    Device,
-    /// The file system's journal: the I/Os of its own that a sync waits for, and its software.
-    Journal,
-}
-
-impl Part {
-    /// All, in the order of the way.
-    pub const ALL: [Part; 4] = [Part::Platform, Part::Transport, Part::Device, Part::Journal];
-
-    /// Name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Part::Platform => "platform",
-            Part::Transport => "transport",
-            Part::Device => "device",
-            Part::Journal => "journal",
-        }
+words! {
+    /// Part of the system that took the time.
+    #[derive(PartialOrd, Ord, Hash)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Part {
+        /// Software and waiting for a CPU.
+        Platform = "platform",
+        /// Telling the device: driver, doorbell, the exit to a hypervisor.
+        Transport = "transport",
+        /// The device itself.
+        Device = "device",
+        /// The file system's journal: the I/Os of its own that a sync waits for, and its software.
+        Journal = "journal",
     }
 }
 
-/// Way that an I/O went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    /// It went to a device: it made bios of its own and waited for them.
-    Device,
-    /// Answered from the page cache without sleeping.
-    CacheHit,
-    /// No bio of its own, but it slept: for another's read-ahead, for write-back or for a lock.
-    CacheWait,
-    /// It should have made a bio and none was seen to the end: handed to a worker thread, or events were lost.
-    Unmatched,
-}
-
-impl Way {
-    /// All ways, in the order in which they are told.
-    pub const ALL: [Way; 4] = [Way::Device, Way::CacheHit, Way::CacheWait, Way::Unmatched];
-
-    /// Name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Way::Device => "to the device",
-            Way::CacheHit => "cache hit",
-            Way::CacheWait => "cache, waited",
-            Way::Unmatched => "unmatched",
-        }
+words! {
+    /// Way that an I/O went.
+    #[derive(PartialOrd, Ord, Hash)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Way {
+        /// It went to a device: it made bios of its own and waited for them.
+        Device = "to the device",
+        /// Answered from the page cache without sleeping.
+        CacheHit = "cache hit",
+        /// No bio of its own, but it slept: for another's read-ahead, for write-back or for a lock.
+        CacheWait = "cache, waited",
+        /// It should have made a bio and none was seen to the end: handed to a worker thread, or events were lost.
+        Unmatched = "unmatched",
     }
 }
 

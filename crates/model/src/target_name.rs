@@ -6,21 +6,23 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// Kind of thing that a path turned out to be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TargetKind {
-    /// A directory: files are made in it.
-    Directory,
-    /// A regular file.
-    #[default]
-    File,
-    /// A block device.
-    Block,
-    /// A simulated device; the path is its name, or that of the file that describes it.
-    Sim,
-    /// A device of the lab machine, under its real driver; the path is its name.
-    Lab,
+words! {
+    /// Kind of thing that a path turned out to be.
+    #[derive(Default)]
+    #[serde(rename_all = "lowercase")]
+    pub enum TargetKind {
+        /// A directory: files are made in it.
+        Directory = "directory",
+        /// A regular file.
+        #[default]
+        File = "file",
+        /// A block device.
+        Block = "block",
+        /// A simulated device; the path is its name, or that of the file that describes it.
+        Sim = "sim",
+        /// A device of the lab machine, under its real driver; the path is its name.
+        Lab = "lab",
+    }
 }
 
 /// Name of a target, and what it is. Printed as `file:PATH`, `block:PATH`, `directory:PATH`, `sim:NAME`, `lab:NAME`.
@@ -40,13 +42,6 @@ pub(crate) fn as_shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::O
 
 impl fmt::Display for TargetName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
-            TargetKind::Directory => "directory",
-            TargetKind::File => "file",
-            TargetKind::Block => "block",
-            TargetKind::Sim => "sim",
-            TargetKind::Lab => "lab",
-        };
-        write!(f, "{kind}:{}", self.path.display())
+        write!(f, "{}:{}", self.kind.name(), self.path.display())
     }
 }

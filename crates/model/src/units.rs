@@ -63,7 +63,7 @@ fn time_factor(unit: &str) -> Option<u64> {
 }
 
 /// Splits `12.5ms` in number and unit and multiplies; `None` when either is nonsense or the product overflows.
-fn parse_quantity(text: &str, factor_of_unit: fn(&str) -> Option<u64>) -> Option<u64> {
+fn quantity(text: &str, factor_of_unit: fn(&str) -> Option<u64>) -> Option<u64> {
     let text = text.trim();
     let digits_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits_end);
@@ -76,13 +76,15 @@ fn parse_quantity(text: &str, factor_of_unit: fn(&str) -> Option<u64>) -> Option
         .then_some(value.round() as u64)
 }
 
+fn refused(typed: &str, expected: &'static str) -> ParseUnitError {
+    ParseUnitError { typed: typed.to_owned(), expected }
+}
+
 impl FromStr for Bytes {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse_quantity(text, byte_factor)
-            .map(Bytes)
-            .ok_or_else(|| ParseUnitError { typed: text.to_owned(), expected: BYTES_EXPECTED })
+        quantity(text, byte_factor).map(Bytes).ok_or_else(|| refused(text, BYTES_EXPECTED))
     }
 }
 
@@ -93,9 +95,7 @@ impl FromStr for Nanos {
         if text.trim() == "0" {
             return Ok(Nanos(0));
         }
-        parse_quantity(text, time_factor)
-            .map(Nanos)
-            .ok_or_else(|| ParseUnitError { typed: text.to_owned(), expected: NANOS_EXPECTED })
+        quantity(text, time_factor).map(Nanos).ok_or_else(|| refused(text, NANOS_EXPECTED))
     }
 }
 
@@ -150,13 +150,8 @@ impl Nanos {
 
 /// Three significant digits, without a trailing `.0`: `4`, `12.5`, `127`.
 fn short_number(value: f64) -> String {
-    let text = if value >= 100.0 {
-        format!("{value:.0}")
-    } else if value >= 10.0 {
-        format!("{value:.1}")
-    } else {
-        format!("{value:.2}")
-    };
+    let places = usize::from(value < 100.0) + usize::from(value < 10.0);
+    let text = format!("{value:.places$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 

@@ -1,12 +1,12 @@
 //! Changes of a target's numbers, as they are typed.
 
-use anyhow::bail;
+use anyhow::{Result, bail};
 
 /// A change, for errors.
 pub const EXAMPLE: &str = "flash.over_provisioning=28%";
 
 /// `KEY=VALUE`, split. An error shows `example`.
-pub fn changes(set: &[String], example: &str) -> anyhow::Result<Vec<(String, String)>> {
+pub fn changes(set: &[String], example: &str) -> Result<Vec<(String, String)>> {
     let split = |text: &String| match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
             Ok((key.trim().to_owned(), value.trim().to_owned()))

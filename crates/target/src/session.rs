@@ -1,6 +1,6 @@
 //! A place on a target, held while a study asks there again and again.
 
-use anyhow::bail;
+use anyhow::{Result, bail};
 use iostack_model::{Bytes, Effort, Engine, Job, Ladder, Machine, Nanos, Outcome, Storage, TargetName};
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub trait Session {
     fn run(&self, job: &Job, how: How, audience: &dyn Audience) -> Result<Measured, String>;
 
     /// Measures how the merge library's policies do there.
-    fn merge(&self, _: &MergeAsked, _: &dyn Audience) -> anyhow::Result<MergeFound> {
+    fn merge(&self, _: &MergeAsked, _: &dyn Audience) -> Result<MergeFound> {
         bail!("`{}` takes no calls of the merge library", self.about().name)
     }
 

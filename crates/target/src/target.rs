@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{Result, bail};
 use iostack_model::{Job, Nanos, Outcome, OutcomeFile, Storage, TargetName};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub trait Target {
     fn describe(&self) -> &Description;
 
     /// Runs the jobs, those after a stonewall when all before it have ended. What was prepared for them is undone.
-    fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> anyhow::Result<OutcomeFile>;
+    fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> Result<OutcomeFile>;
 
     /// File that goes beside the outcomes of the last run. Asked when they are safe: what cannot be written costs no
     /// outcome.
@@ -31,11 +31,7 @@ pub trait Target {
     }
 
     /// Holds a place on it where a study asks one job after another: a scratch file, a device, a simulated drive.
-    fn occupy<'a>(
-        &'a self,
-        wishes: &Wishes,
-        audience: &dyn Audience,
-    ) -> anyhow::Result<Box<dyn Session + 'a>>;
+    fn occupy<'a>(&'a self, wishes: &Wishes, audience: &dyn Audience) -> Result<Box<dyn Session + 'a>>;
 }
 
 /// A new file beside the outcomes, such as a timeline.
@@ -49,7 +45,7 @@ pub struct Beside {
 }
 
 /// Result of [`Target::prepare`].
-pub type Preparation<'a> = anyhow::Result<Box<dyn Prepared + 'a>>;
+pub type Preparation<'a> = Result<Box<dyn Prepared + 'a>>;
 
 /// Jobs that can be run, again and again. Dropped, it undoes what was done for them.
 pub trait Prepared {
@@ -60,8 +56,7 @@ pub trait Prepared {
     fn storage(&self) -> Storage;
 
     /// One run. With `seed` whatever a seed decides is decided anew: the first job has this one, the others those after it.
-    fn run(&self, seed: Option<u64>, wanted: Wanted, audience: &dyn Audience)
-    -> anyhow::Result<Vec<Outcome>>;
+    fn run(&self, seed: Option<u64>, wanted: Wanted, audience: &dyn Audience) -> Result<Vec<Outcome>>;
 }
 
 /// Description of a target, and of what it cannot do.
@@ -146,7 +141,7 @@ impl Description {
     }
 
     /// Refuses what is asked and it cannot do.
-    pub fn refuse(&self, jobs: &[Job], wanted: Wanted) -> anyhow::Result<()> {
+    pub fn refuse(&self, jobs: &[Job], wanted: Wanted) -> Result<()> {
         for &(ability, why) in &self.cannot {
             match ability {
                 Ability::Layers => {
@@ -220,12 +215,7 @@ impl<T: Target + ?Sized> Prepared for Unprepared<'_, T> {
         Storage::default()
     }
 
-    fn run(
-        &self,
-        seed: Option<u64>,
-        wanted: Wanted,
-        audience: &dyn Audience,
-    ) -> anyhow::Result<Vec<Outcome>> {
+    fn run(&self, seed: Option<u64>, wanted: Wanted, audience: &dyn Audience) -> Result<Vec<Outcome>> {
         let jobs = reseeded(&self.jobs, seed);
         Ok(self.target.run(&jobs, wanted, audience)?.outcomes)
     }

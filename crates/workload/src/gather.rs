@@ -106,31 +106,11 @@ fn read(path: &Path, lenient: bool, cpus: u32) -> anyhow::Result<JobFile> {
     Ok(parse_fio(&fio_text(&bytes), path, &context)?)
 }
 
-/// Jobs that run at the same time: a stonewall begins a new group.
-pub fn groups(jobs: Vec<Job>) -> Vec<Vec<Job>> {
-    let mut groups: Vec<Vec<Job>> = Vec::new();
-    for job in jobs {
-        match groups.last_mut() {
-            Some(group) if !job.stonewall => group.push(job),
-            _ => groups.push(vec![job]),
-        }
-    }
-    groups
-}
-
 #[cfg(test)]
 mod tests {
     use iostack_model::Engine;
 
     use super::*;
-
-    #[test]
-    fn a_stonewall_begins_a_new_group() {
-        let job = |stonewall| Job { stonewall, ..Job::default() };
-        let sizes: Vec<usize> =
-            groups(vec![job(false), job(false), job(true), job(false)]).iter().map(Vec::len).collect();
-        assert_eq!(sizes, [2, 2]);
-    }
 
     #[test]
     fn a_short_run_has_elements_enough_for_an_interval() {

@@ -53,6 +53,9 @@ pub use toml_jobs::parse_toml;
 pub use trace::{TraceError, TraceFormat, TraceIo};
 pub use validate::{BLOCK_SIZE_MAX, QUEUE_DEPTH_MAX, THREADS_MAX, refuse_wait, validate};
 
+/// What comes of a job that may not be planned.
+type Result<T, E = WorkloadError> = std::result::Result<T, E>;
+
 /// The job cannot be turned into I/Os on this target.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WorkloadError {
@@ -88,4 +91,12 @@ pub enum WorkloadError {
         /// Remedy, as the end of a sentence.
         remedy: String,
     },
+}
+
+/// Refuses what no plan can follow, where that is asked; the remedy is the end of a sentence.
+fn refuse_if(refused: bool, what: impl Into<String>, remedy: impl Into<String>) -> Result<()> {
+    if refused {
+        return Err(WorkloadError::Impossible { what: what.into(), remedy: remedy.into() });
+    }
+    Ok(())
 }

@@ -126,10 +126,8 @@ impl Source {
         let once = one_size && matches!(job.access, Access::Random { order: Order::Permutation, .. });
         let independent = matches!(job.access, Access::Random { .. }) && !once;
         let passes = if independent { UNLIMITED } else { 1 };
-        let mut source = Source::new(plan, Limits { ios: taken, bytes: UNLIMITED, passes });
-        source.left = source.limits;
-        source.reads_back = true;
-        source
+        let left = Limits { ios: taken, bytes: UNLIMITED, passes };
+        Source { left, reads_back: true, ..Source::new(plan, left) }
     }
 
     /// Begins one pass more, and forgets what was taken; gives the plan as it is at its start. `None` of a trace.

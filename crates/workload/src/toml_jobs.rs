@@ -107,16 +107,11 @@ impl TomlParser<'_> {
         let mut ordered: Vec<&TomlEntry> = entries.iter().collect();
         ordered.sort_by_key(|(name, ..)| native::names().position(|known| known == name));
         for (name, value, line) in ordered {
-            let done = match native::find(name) {
-                Some(row) => {
-                    (row.set)(job, value).map_err(|error| OptionError::from_value(name, value, error))
-                }
-                None => Err(OptionError::Unknown {
-                    name: name.clone(),
-                    suggestion: suggest(name, native::names()),
-                }),
-            };
-            if let Err(error) = done {
+            let suggestion = || suggest(name, native::names());
+            let row = native::find(name)
+                .ok_or_else(|| OptionError::Unknown { name: name.clone(), suggestion: suggestion() });
+            let set = |error| OptionError::from_value(name, value, error);
+            if let Err(error) = row.and_then(|row| (row.set)(job, value).map_err(set)) {
                 self.problem(*line, error.to_string());
             }
         }

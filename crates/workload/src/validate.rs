@@ -7,7 +7,7 @@ use iostack_model::{Access, Amount, Bytes, Direction, Engine, Job, Mix, NameAct,
 
 use crate::load::reads_back;
 use crate::verify::SECTOR_LEN;
-use crate::{Plan, WorkloadError, region};
+use crate::{Plan, Result, refuse_if, region};
 
 /// Entries a ring may have by our choice: beyond it, latency is only time in our own queue, and memory for buffers runs
 /// away.
@@ -21,7 +21,7 @@ pub const BLOCK_SIZE_MAX: Bytes = Bytes(0x7fff_f000);
 
 /// Checks a job against the size of its target (each file's, if there are several) and the block size that direct I/O
 /// must be a multiple of.
-pub fn validate(job: &Job, target_size: Bytes, logical_block: Bytes) -> Result<(), WorkloadError> {
+pub fn validate(job: &Job, target_size: Bytes, logical_block: Bytes) -> Result<()> {
     counts(job)?;
     times(job)?;
     sizes(job)?;
@@ -39,7 +39,7 @@ pub fn validate(job: &Job, target_size: Bytes, logical_block: Bytes) -> Result<(
 }
 
 /// Refuses a job that waits for none of the jobs `before` it, or for data that is proved only after it.
-pub fn refuse_wait(job: &Job, before: &[Job]) -> Result<(), WorkloadError> {
+pub fn refuse_wait(job: &Job, before: &[Job]) -> Result<()> {
     let Some(name) = &job.wait_for else { return Ok(()) };
     let what = format!("job `{}` waits for `{name}`", job.name);
     refuse_if(*name == job.name, format!("{what}, which is itself"), "name a job before it")?;
@@ -55,14 +55,7 @@ pub fn refuse_wait(job: &Job, before: &[Job]) -> Result<(), WorkloadError> {
     )
 }
 
-fn refuse_if(refused: bool, what: impl Into<String>, remedy: &str) -> Result<(), WorkloadError> {
-    if refused {
-        return Err(WorkloadError::Impossible { what: what.into(), remedy: remedy.to_owned() });
-    }
-    Ok(())
-}
-
-fn counts(job: &Job) -> Result<(), WorkloadError> {
+fn counts(job: &Job) -> Result<()> {
     let depth = job.queue_depth;
     let limits = [
         ("queue depth", depth, QUEUE_DEPTH_MAX),
@@ -74,7 +67,7 @@ fn counts(job: &Job) -> Result<(), WorkloadError> {
     ];
     for (name, value, most) in limits {
         let remedy = format!("give 1 to {most}");
-        refuse_if(value == 0 || value > most, format!("a {name} of {value} is not possible"), &remedy)?;
+        refuse_if(value == 0 || value > most, format!("a {name} of {value} is not possible"), remedy)?;
     }
     let batch = job.batch.submit.max(job.batch.complete_min);
     refuse_if(
@@ -89,7 +82,7 @@ fn counts(job: &Job) -> Result<(), WorkloadError> {
     refuse_if(no_cpus, "an empty set of CPUs leaves nowhere to run", "name at least one CPU")
 }
 
-fn times(job: &Job) -> Result<(), WorkloadError> {
+fn times(job: &Job) -> Result<()> {
     let endless = job.time_based && job.runtime.is_none() && job.io_count.is_none() && job.io_limit.is_none();
     refuse_if(endless, "a time-based job without runtime never ends", "give a runtime")?;
     let no_time = job.runtime == Some(Nanos(0));
@@ -111,7 +104,7 @@ fn used(job: &Job) -> impl Iterator<Item = Direction> {
     Direction::ALL.into_iter().filter(move |&direction| mix.of(direction) > 0)
 }
 
-fn sizes(job: &Job) -> Result<(), WorkloadError> {
+fn sizes(job: &Job) -> Result<()> {
     for direction in used(job) {
         for &(size, _) in job.block_sizes.of(direction) {
             refuse_if(
@@ -126,7 +119,7 @@ fn sizes(job: &Job) -> Result<(), WorkloadError> {
     refuse_if(outside, "a share of the target lies outside 0 % to 100 %", "give a share within")
 }
 
-fn alignment(job: &Job, logical_block: Bytes) -> Result<(), WorkloadError> {
+fn alignment(job: &Job, logical_block: Bytes) -> Result<()> {
     let block = logical_block.0;
     if !job.direct || block <= 1 {
         return Ok(());
@@ -155,10 +148,10 @@ fn alignment(job: &Job, logical_block: Bytes) -> Result<(), WorkloadError> {
         return Ok(());
     };
     let what = format!("{name} {length} is no multiple of the target's logical block of {block} bytes");
-    refuse_if(true, what, &format!("give a multiple of {block}, or direct=false"))
+    refuse_if(true, what, format!("give a multiple of {block}, or direct=false"))
 }
 
-fn verification(job: &Job) -> Result<(), WorkloadError> {
+fn verification(job: &Job) -> Result<()> {
     let Some(verify) = job.verify else { return Ok(()) };
     refuse_if(
         verify.mode == VerifyMode::ReadOnly && job.mix != Mix::READ,
@@ -189,7 +182,7 @@ fn verification(job: &Job) -> Result<(), WorkloadError> {
     refuse_if(odd.is_some(), what, "give a multiple of 512")
 }
 
-fn zones(job: &Job, target_size: Bytes) -> Result<(), WorkloadError> {
+fn zones(job: &Job, target_size: Bytes) -> Result<()> {
     let Some(zones) = job.write_pointers else { return Ok(()) };
     refuse_if(
         job.mix.trim > 0,
@@ -203,7 +196,7 @@ fn zones(job: &Job, target_size: Bytes) -> Result<(), WorkloadError> {
     refuse_if(zones.capacity < least, what, "give larger zones, or smaller blocks")
 }
 
-fn engine(job: &Job) -> Result<(), WorkloadError> {
+fn engine(job: &Job) -> Result<()> {
     let (mapped, name, flags) = (job.engine == Engine::Mmap, job.engine.name(), job.host.flags);
     refuse_if(mapped && job.mix.trim > 0, "a mapping cannot trim", "use psync, libaio or io_uring")?;
     let remedy = "give direct=false, or another engine";
@@ -239,6 +232,7 @@ fn engine(job: &Job) -> Result<(), WorkloadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::WorkloadError;
     use iostack_model::{Batch, BlockSizes, Preferred, Rate, Trims, Verify};
 
     fn refusal(change: impl Fn(&mut Job)) -> String {

@@ -12,8 +12,6 @@
 //! All little-endian. `crc` is the crc32c of everything behind it up to the end of the 512 bytes. The sectors of one
 //! write share write offset, write length and generation. Start reading at [`stamp`] and [`check`].
 
-use std::fmt;
-
 /// Bytes of the header at the start of each sector.
 pub const HEADER_LEN: usize = 48;
 
@@ -33,7 +31,8 @@ struct Header {
 }
 
 /// Data that is not what was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("offset {offset}: {found}")]
 pub struct Mismatch {
     /// First byte of the sector that does not match.
     pub offset: u64,
@@ -42,14 +41,16 @@ pub struct Mismatch {
 }
 
 /// Content of a sector that does not match.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Found {
     /// No header: never written by a verifying job, overwritten, or trimmed.
+    #[error("{}", if *.zeroes { "all zeroes where written data should be" } else { "no verify header" })]
     NoHeader {
         /// All bytes are zero.
         zeroes: bool,
     },
     /// A header, but the content behind it changed.
+    #[error("crc32c {computed:08x}, the header says {stored:08x}")]
     WrongChecksum {
         /// Checksum in the header.
         stored: u32,
@@ -57,11 +58,13 @@ pub enum Found {
         computed: u32,
     },
     /// A sound sector that belongs elsewhere: a misdirected write or read.
+    #[error("data of offset {belongs}")]
     OtherOffset {
         /// Offset at which it belongs.
         belongs: u64,
     },
     /// One write of several sectors, only some of which arrived.
+    #[error("torn write: generation {before} before, {here} from here")]
     Torn {
         /// Generation of the sectors before.
         before: u64,
@@ -69,8 +72,10 @@ pub enum Found {
         here: u64,
     },
     /// The buffer is too short to hold a header.
+    #[error("shorter than a verify header")]
     TooShort,
     /// Not the byte of the pattern.
+    #[error("byte {byte:02x}, the pattern has {expected:02x}")]
     NotPattern {
         /// Byte that was found.
         byte: u8,
@@ -78,29 +83,6 @@ pub enum Found {
         expected: u8,
     },
 }
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "offset {}: ", self.offset)?;
-        match self.found {
-            Found::NoHeader { zeroes: true } => write!(f, "all zeroes where written data should be"),
-            Found::NoHeader { zeroes: false } => write!(f, "no verify header"),
-            Found::WrongChecksum { stored, computed } => {
-                write!(f, "crc32c {computed:08x}, the header says {stored:08x}")
-            }
-            Found::OtherOffset { belongs } => write!(f, "data of offset {belongs}"),
-            Found::Torn { before, here } => {
-                write!(f, "torn write: generation {before} before, {here} from here")
-            }
-            Found::NotPattern { byte, expected } => {
-                write!(f, "byte {byte:02x}, the pattern has {expected:02x}")
-            }
-            Found::TooShort => write!(f, "shorter than a verify header"),
-        }
-    }
-}
-
-impl std::error::Error for Mismatch {}
 
 /// Writes the headers into a buffer that is about to be written at `offset`. Keeps the content between them.
 ///

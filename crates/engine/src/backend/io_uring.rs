@@ -60,9 +60,9 @@ impl<const REGISTERED: bool> IoUring<REGISTERED> {
             });
         }
         let failed =
-            |source| EngineError::Failed { act: "register with io_uring", path: files.path(), source };
+            |source| EngineError::Failed { act: "register with io_uring", path: files.path.clone(), source };
         if options.registered_files {
-            ring.register_files(files.descriptors()).map_err(failed)?;
+            ring.register_files(&files.descriptors).map_err(failed)?;
         }
         if REGISTERED {
             let buffers: Vec<_> = payload.reads.vectors().chain(payload.writes.vectors()).collect();
@@ -75,8 +75,8 @@ impl<const REGISTERED: bool> IoUring<REGISTERED> {
                 }
             })?;
         }
-        let reads = payload.reads.count().min(usize::from(u16::MAX)) as u16;
-        let numbered = files.descriptors().iter().enumerate();
+        let reads = payload.reads.count.min(usize::from(u16::MAX)) as u16;
+        let numbered = files.descriptors.iter().enumerate();
         let heads = numbered.map(|(number, descriptor)| {
             let file = if options.registered_files { number as u32 } else { descriptor.cast_unsigned() };
             head_word(file, options.registered_files, REGISTERED)

@@ -6,10 +6,9 @@ use iostack_model::{Carrier, Job};
 use iostack_ring::{Context, ControlBlock};
 use iostack_workload::Op;
 
-use crate::EngineError;
 use crate::backend::{Entered, Patience, Queue, is_passing};
-use crate::files::Files;
 use crate::sys::queue;
+use crate::{EngineError, Result};
 
 /// A context with its control blocks, one per slot.
 pub(crate) struct Libaio {
@@ -27,7 +26,7 @@ pub(crate) struct Libaio {
 
 impl Libaio {
     /// A context for the job's depth.
-    pub(crate) fn new(job: &Job, files: &Files) -> Result<Libaio, EngineError> {
+    pub(crate) fn new(job: &Job, files: Vec<RawFd>) -> Result<Libaio> {
         let depth = job.queue_depth.max(1);
         let context = Context::new(depth).map_err(|source| match source.raw_os_error() {
             Some(libc::EAGAIN) => EngineError::DepthBeyondLimit {
@@ -46,7 +45,7 @@ impl Libaio {
         })?;
         Ok(Libaio {
             context,
-            files: files.descriptors().to_vec(),
+            files,
             blocks: vec![ControlBlock::default(); depth as usize],
             pending: Vec::with_capacity(depth as usize),
             pointers: Vec::with_capacity(depth as usize),

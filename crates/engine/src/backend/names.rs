@@ -108,11 +108,7 @@ impl Name {
 }
 
 impl Call for Names {
-    fn read(&mut self, file: usize, buffer: &mut [u8], _: u64) -> isize {
-        self.act_on(file, buffer.len())
-    }
-
-    fn write(&mut self, file: usize, buffer: &mut [u8], _: u64) -> isize {
+    fn carry(&mut self, _: bool, file: usize, buffer: &mut [u8], _: u64) -> isize {
         self.act_on(file, buffer.len())
     }
 

@@ -9,7 +9,6 @@ use iostack_model::{Carrier, Job};
 use iostack_workload::Op;
 
 use crate::backend::{Entered, Patience, Queue};
-use crate::files::Files;
 use crate::sys::posix_aio::Requests;
 use crate::sys::queue;
 
@@ -25,13 +24,9 @@ pub(crate) struct PosixAio {
 
 impl PosixAio {
     /// A backend for the job's depth.
-    pub(crate) fn new(job: &Job, files: &Files) -> PosixAio {
-        PosixAio {
-            files: files.descriptors().to_vec(),
-            requests: Requests::new(job.queue_depth.max(1)),
-            refused: Vec::new(),
-            started: 0,
-        }
+    pub(crate) fn new(job: &Job, files: Vec<RawFd>) -> PosixAio {
+        let requests = Requests::new(job.queue_depth.max(1));
+        PosixAio { files, requests, refused: Vec::new(), started: 0 }
     }
 }
 

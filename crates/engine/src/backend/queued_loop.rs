@@ -240,7 +240,7 @@ fn returned<const READS: bool>(
 fn slots(depth: Depth, payload: &Payload, splits: bool) -> Slots<Flight> {
     let mut slots = Slots::new(depth.slots, NO_FLIGHT);
     slots.submitting = vec![0; if splits { depth.slots as usize } else { 0 }].into();
-    for (flight, index) in slots.flights.iter_mut().zip(0..payload.reads.count()) {
+    for (flight, index) in slots.flights.iter_mut().zip(0..payload.reads.count) {
         flight.incoming = payload.reads.address(index);
     }
     slots

@@ -19,10 +19,10 @@ pub(crate) fn run<C: Call, const READS: bool>(station: &mut Station<'_>, call: &
     let source = &mut load.source;
     if READS {
         // Looked up once: there is one buffer, and each read fills the beginning of it.
-        let stride = payload.reads.stride();
+        let stride = payload.reads.stride;
         let buffer = payload.reads.slice(0, stride);
         run_each::<true>(source, meter, |op| {
-            call.read(usize::from(op.file), &mut buffer[..op.length as usize], op.offset)
+            call.carry(false, usize::from(op.file), &mut buffer[..op.length as usize], op.offset)
         });
     } else {
         run_each::<false>(source, meter, |op| perform(payload, call, op));
@@ -95,7 +95,7 @@ pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C) 
 #[expect(clippy::inline_always, reason = "as a function it costs psync a tenth of its instructions")]
 fn perform<C: Call>(payload: &mut Payload, call: &mut C, op: Op) -> isize {
     if op.direction == READ {
-        call.read(usize::from(op.file), payload.incoming(0, op.length as usize), op.offset)
+        call.carry(false, usize::from(op.file), payload.incoming(0, op.length as usize), op.offset)
     } else {
         write(payload, call, op)
     }
@@ -104,7 +104,7 @@ fn perform<C: Call>(payload: &mut Payload, call: &mut C, op: Op) -> isize {
 /// Apart, so that the registers of the reading path are its own.
 #[inline(never)]
 fn write<C: Call>(payload: &mut Payload, call: &mut C, op: Op) -> isize {
-    call.write(usize::from(op.file), payload.outgoing(0, op.length as usize), op.offset)
+    call.carry(true, usize::from(op.file), payload.outgoing(0, op.length as usize), op.offset)
 }
 
 fn perform_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C, op: &Op) -> isize {
@@ -113,7 +113,7 @@ fn perform_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C, op: &Op
         WRITE => {
             let buffer = station.payload.outgoing(0, op.length as usize);
             station.extras.stamp(op, buffer);
-            call.write(usize::from(op.file), buffer, op.offset)
+            call.carry(true, usize::from(op.file), buffer, op.offset)
         }
         _ => station.files.trim(op),
     }

@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::Context;
+use anyhow::{Context, Result};
 use iostack_attribute::classify::Rules;
 use iostack_model::{
     Caveat, Ends, Job, Ladder, Nanos, Outcome, OutcomeFile, Progress, Recorded, SCHEMA, Storage, TargetKind,
@@ -31,7 +31,7 @@ use iostack_model::{
 use iostack_target::{
     Audience, Description, Kind, Preparation, Prepared, RunClock, Session, Target, Wanted, Wishes, reseeded,
 };
-use iostack_workload::gather;
+use iostack_workload::load::stages;
 
 use crate::{Control, Status, Work};
 use files::Ground;
@@ -64,7 +64,7 @@ pub struct PathTarget {
 }
 
 /// A target that exists, or a file that is to be made in a directory that exists.
-pub fn named(typed: &OsStr) -> anyhow::Result<TargetName> {
+pub fn named(typed: &OsStr) -> Result<TargetName> {
     let bare = typed.as_bytes().strip_prefix(b"file:").map_or(typed, OsStr::from_bytes);
     let path = std::path::absolute(bare)?;
     let new_file =
@@ -86,7 +86,7 @@ impl PathTarget {
     }
 
     /// Lays out and holds the files of jobs that run together.
-    fn lay(&self, jobs: &[Job], audience: &dyn Audience) -> anyhow::Result<Laid<'_>> {
+    fn lay(&self, jobs: &[Job], audience: &dyn Audience) -> Result<Laid<'_>> {
         let report = |progress: &Progress| audience.progress(progress);
         let control = control(audience, &report);
         let say = |line: &str| audience.say(line);
@@ -117,7 +117,7 @@ impl Target for PathTarget {
         &self.description
     }
 
-    fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> anyhow::Result<OutcomeFile> {
+    fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> Result<OutcomeFile> {
         self.description.refuse(jobs, wanted)?;
         let machine = iostack_host::machine();
         let started_unix_ms =
@@ -132,7 +132,7 @@ impl Target for PathTarget {
         };
         let mut outcomes: Vec<Outcome> = Vec::new();
         // A job may read what one before it wrote: what stands behind a stonewall is prepared when it is reached.
-        let mut groups = VecDeque::from(gather::groups(jobs.to_vec()));
+        let mut groups = VecDeque::from(stages(jobs.to_vec(), |job| job));
         while let Some(group) = groups.pop_front() {
             if audience.stop().load(Ordering::Relaxed) {
                 break;
@@ -159,11 +159,7 @@ impl Target for PathTarget {
         Ok(Box::new(self.lay(jobs, audience)?))
     }
 
-    fn occupy<'a>(
-        &'a self,
-        wishes: &Wishes,
-        audience: &dyn Audience,
-    ) -> anyhow::Result<Box<dyn Session + 'a>> {
+    fn occupy<'a>(&'a self, wishes: &Wishes, audience: &dyn Audience) -> Result<Box<dyn Session + 'a>> {
         let target = self.description.name.clone().context("name a directory, a file or a block device")?;
         if !target.path.exists() {
             // A job may have a file made; a study asks of what is there.
@@ -214,12 +210,7 @@ impl Prepared for Laid<'_> {
         self.works[0].storage.clone()
     }
 
-    fn run(
-        &self,
-        seed: Option<u64>,
-        wanted: Wanted,
-        audience: &dyn Audience,
-    ) -> anyhow::Result<Vec<Outcome>> {
+    fn run(&self, seed: Option<u64>, wanted: Wanted, audience: &dyn Audience) -> Result<Vec<Outcome>> {
         self.run_telling(seed, wanted, audience, None)
     }
 }
@@ -231,7 +222,7 @@ impl Laid<'_> {
         wanted: Wanted,
         audience: &dyn Audience,
         status: Option<Status<'_>>,
-    ) -> anyhow::Result<Vec<Outcome>> {
+    ) -> Result<Vec<Outcome>> {
         let jobs: Vec<Job> = self.works.iter().map(|work| work.job.clone()).collect();
         let seeded = |(job, work): (Job, &Work)| Work { job, ..work.clone() };
         let works: Vec<Work> = reseeded(&jobs, seed).into_iter().zip(&self.works).map(seeded).collect();

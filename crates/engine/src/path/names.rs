@@ -4,17 +4,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{bail, ensure};
+use anyhow::{Result, bail, ensure};
 use iostack_host::Held;
 use iostack_model::{Bytes, Engine, Job, NameAct, TargetKind};
 
 /// Finds what has the name; refuses what the act must not be done to.
-pub(super) fn look_at(
-    job: &Job,
-    act: NameAct,
-    path: &Path,
-    destroy_data: bool,
-) -> anyhow::Result<Option<Held>> {
+pub(super) fn look_at(job: &Job, act: NameAct, path: &Path, destroy_data: bool) -> Result<Option<Held>> {
     iostack_workload::validate(job, job.block_sizes.largest() * u64::from(job.files_each()), Bytes(1))?;
     let Some(held) = Held::find(path)? else { return Ok(None) };
     let (wanted, what) = if act.of_directories() {
@@ -37,7 +32,7 @@ pub(super) fn look_at(
 }
 
 /// Refuses names that several threads have, where what is done to one can be done only once.
-pub(super) fn refuse_shared(job: &Job, names: &[Vec<PathBuf>]) -> anyhow::Result<()> {
+pub(super) fn refuse_shared(job: &Job, names: &[Vec<PathBuf>]) -> Result<()> {
     let Engine::Names(act) = job.engine else { return Ok(()) };
     let shared = names.windows(2).find(|pair| pair[0] == pair[1]).and_then(|pair| pair[0].first());
     match shared.filter(|_| !act.looks_only()) {

@@ -121,13 +121,7 @@ impl Session for Occupied {
                 self.raw_device.as_ref().ok_or("there is no raw device below that may be read")?
             }
         };
-        let work = Work {
-            job: job.clone(),
-            target: held.target().clone(),
-            storage: self.about.storage.clone(),
-            files: vec![vec![Arc::clone(held)]; job.threads as usize],
-            recording: None,
-        };
+        let work = Work::on(job.clone(), held, self.about.storage.clone());
         let _switched =
             schedulers::switch(std::slice::from_ref(&work)).map_err(|error| format!("{error:#}"))?;
         if !how.look.any() {

@@ -1,6 +1,6 @@
 //! Looks at a load while it runs: stages, layers, or both.
 
-use anyhow::Context;
+use anyhow::{Context, Result};
 use iostack_attribute::classify::Rules;
 use iostack_attribute::layers::{self, LayerTrace};
 use iostack_attribute::stages::{self, StageTrace};
@@ -25,7 +25,7 @@ impl Tracing {
         rules: Option<&'static Rules>,
         storage: &Storage,
         ladder: &Ladder,
-    ) -> anyhow::Result<Tracing> {
+    ) -> Result<Tracing> {
         let mut tracing = Tracing::default();
         if wanted.stages {
             tracing.stages = Some(follow(&stages::Subject::Load, storage, ladder)?);
@@ -110,11 +110,7 @@ fn doubts(stages: Option<&Stages>, layers: Option<&Layers>, mean_ns: f64) -> Vec
 }
 
 /// Attaches to I/Os, or refuses with the reason and the remedy.
-pub fn follow(
-    subject: &stages::Subject<'_>,
-    storage: &Storage,
-    ladder: &Ladder,
-) -> anyhow::Result<StageTrace> {
+pub fn follow(subject: &stages::Subject<'_>, storage: &Storage, ladder: &Ladder) -> Result<StageTrace> {
     StageTrace::attach(subject, storage, ladder)
         .map_err(|error| with_remedy(&error, error.remedy()))
         .context("cannot trace the stages of an I/O")
@@ -127,7 +123,7 @@ pub fn sample(
     ladder: &Ladder,
     sample_rate: u32,
     rules: Option<&'static Rules>,
-) -> anyhow::Result<LayerTrace> {
+) -> Result<LayerTrace> {
     let hz = Clock::calibrated().tsc_hz();
     let rules = rules.unwrap_or_else(|| Rules::built_in());
     LayerTrace::start(rules, subject, storage, ladder, hz, sample_rate)

@@ -7,20 +7,13 @@ use iostack_ring::call;
 /// `RWF_HIPRI` of `linux/fs.h`: poll for the completion.
 pub(crate) const RWF_HIPRI: usize = 1;
 
-/// Reads at `offset`; bytes read, or `-errno`.
+/// Reads or writes at `offset`; bytes moved, or `-errno`.
 #[inline]
-pub(crate) fn read_at(file: RawFd, buffer: &mut [u8], offset: u64) -> isize {
+pub(crate) fn carry_at(write: bool, file: RawFd, buffer: &mut [u8], offset: u64) -> isize {
     let arguments = [file as usize, buffer.as_mut_ptr() as usize, buffer.len(), offset as usize, 0, 0];
-    // SAFETY: the kernel writes at most `buffer.len()` bytes to `buffer`, which is borrowed for the call.
-    unsafe { call(libc::SYS_pread64, arguments) }
-}
-
-/// Writes at `offset`; bytes written, or `-errno`.
-#[inline]
-pub(crate) fn write_at(file: RawFd, buffer: &[u8], offset: u64) -> isize {
-    let arguments = [file as usize, buffer.as_ptr() as usize, buffer.len(), offset as usize, 0, 0];
-    // SAFETY: the kernel reads at most `buffer.len()` bytes of `buffer`, which is borrowed for the call.
-    unsafe { call(libc::SYS_pwrite64, arguments) }
+    let number = if write { libc::SYS_pwrite64 } else { libc::SYS_pread64 };
+    // SAFETY: the kernel touches at most `buffer.len()` bytes of `buffer`, which is borrowed for the call.
+    unsafe { call(number, arguments) }
 }
 
 /// `preadv2` or `pwritev2` of one buffer.

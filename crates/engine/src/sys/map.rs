@@ -45,35 +45,18 @@ impl Map {
         Ok(Map { start: start as usize, length, file, protection })
     }
 
-    /// Copies from the file; bytes, or `-errno`.
-    pub(crate) fn read(&self, buffer: &mut [u8], offset: u64) -> isize {
-        let Some(place) = self.place(buffer.len(), offset) else { return 0 };
-        self.guarded(offset, buffer.len(), || {
-            // SAFETY: `place` checked that the range lies in the mapping, which no Rust object overlaps; pages behind
-            // the end of the file are replaced by the handler.
-            unsafe { std::ptr::copy_nonoverlapping(place as *const u8, buffer.as_mut_ptr(), buffer.len()) };
-        })
-    }
-
-    /// Copies to the file; bytes, or `-errno`.
-    pub(crate) fn write(&self, buffer: &[u8], offset: u64) -> isize {
-        let Some(place) = self.place(buffer.len(), offset) else { return 0 };
-        self.guarded(offset, buffer.len(), || {
-            // SAFETY: as in `read`, and the mapping is writable when the job writes.
-            unsafe { std::ptr::copy_nonoverlapping(buffer.as_ptr(), place as *mut u8, buffer.len()) };
-        })
-    }
-
-    fn place(&self, length: usize, offset: u64) -> Option<usize> {
-        let offset = usize::try_from(offset).ok()?;
-        (offset.checked_add(length)? <= self.length).then_some(self.start + offset)
-    }
-
-    fn guarded(&self, offset: u64, length: usize, copy: impl FnOnce()) -> isize {
+    /// Copies from the file or to it; bytes, or `-errno`.
+    pub(crate) fn carry(&self, write: bool, buffer: &mut [u8], offset: u64) -> isize {
+        let length = buffer.len();
+        let Some(place) = self.place(length, offset) else { return 0 };
+        let (map, buffer) = (place as *mut u8, buffer.as_mut_ptr());
+        let (from, to) = if write { (buffer, map) } else { (map, buffer) };
         COPYING.set((self.start, self.start + self.length));
         // The handler looks in the middle of the copy, which the compiler cannot know.
         compiler_fence(Ordering::SeqCst);
-        copy();
+        // SAFETY: `place` checked that the range lies in the mapping, which no Rust object overlaps and which is writable when
+        // the job writes; pages behind the end of the file are replaced by the handler.
+        unsafe { std::ptr::copy_nonoverlapping(from, to, length) };
         compiler_fence(Ordering::SeqCst);
         COPYING.set((0, 0));
         if !FAULTED.take() {
@@ -86,6 +69,11 @@ impl Map {
         // SAFETY: the range is part of our own mapping, which is mapped again as `new` did.
         unsafe { libc::mmap(place, span, self.protection, flags, self.file, first.cast_signed() as i64) };
         -(libc::EIO as isize)
+    }
+
+    fn place(&self, length: usize, offset: u64) -> Option<usize> {
+        let offset = usize::try_from(offset).ok()?;
+        (offset.checked_add(length)? <= self.length).then_some(self.start + offset)
     }
 }
 
@@ -138,18 +126,18 @@ mod tests {
         let file = std::fs::OpenOptions::new().read(true).write(true).open(&path).expect("just written");
         let map = Map::new(file.as_raw_fd(), 64 << 10, true).expect("a plain file maps");
         let mut buffer = [0; 4096];
-        assert_eq!(map.read(&mut buffer, 60 << 10), 4096);
+        assert_eq!(map.carry(false, &mut buffer, 60 << 10), 4096);
         assert_eq!(buffer[0], 7);
         file.set_len(32 << 10).expect("shrinks");
         for _ in 0..2 {
-            assert_eq!(map.read(&mut buffer, 60 << 10), -(libc::EIO as isize));
-            assert_eq!(map.write(&buffer, 60 << 10), -(libc::EIO as isize));
+            assert_eq!(map.carry(false, &mut buffer, 60 << 10), -(libc::EIO as isize));
+            assert_eq!(map.carry(true, &mut buffer, 60 << 10), -(libc::EIO as isize));
         }
-        assert_eq!(map.read(&mut buffer, 0), 4096);
+        assert_eq!(map.carry(false, &mut buffer, 0), 4096);
         file.set_len(64 << 10).expect("grows");
-        assert_eq!(map.read(&mut buffer, 60 << 10), 4096);
+        assert_eq!(map.carry(false, &mut buffer, 60 << 10), 4096);
         assert_eq!(buffer[0], 0);
-        assert_eq!(map.read(&mut buffer, 64 << 10), 0, "behind the mapping is the end of the file");
+        assert_eq!(map.carry(false, &mut buffer, 64 << 10), 0, "behind the mapping is the end of the file");
         std::fs::remove_file(&path).expect("ours");
     }
 }

@@ -8,9 +8,10 @@ use std::io;
 /// Equal buffers, one behind the other, each starting on a page.
 pub(crate) struct Buffers {
     start: *mut u8,
-    count: usize,
-    /// Distance of neighbours, bytes.
-    stride: usize,
+    /// Number of buffers.
+    pub(crate) count: usize,
+    /// Length of each buffer, and so the distance of neighbours, bytes.
+    pub(crate) stride: usize,
     /// Bytes of the mapping.
     mapped: usize,
 }
@@ -31,12 +32,8 @@ impl Buffers {
     pub(crate) fn in_pages(count: usize, length: usize, huge: bool) -> io::Result<Buffers> {
         let stride = length.next_multiple_of(PAGE);
         if count == 0 || stride == 0 {
-            return Ok(Buffers {
-                start: std::ptr::NonNull::dangling().as_ptr(),
-                count: 0,
-                stride,
-                mapped: 0,
-            });
+            let start = std::ptr::NonNull::dangling().as_ptr();
+            return Ok(Buffers { start, count: 0, stride, mapped: 0 });
         }
         let whole = count.checked_mul(stride).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
         let mapped = if huge { whole.next_multiple_of(HUGE_PAGE) } else { whole };
@@ -59,11 +56,6 @@ impl Buffers {
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Number of buffers.
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
-
     /// Address of a buffer, for the kernel.
     #[inline]
     pub(crate) fn address(&self, index: usize) -> *mut u8 {
@@ -75,11 +67,6 @@ impl Buffers {
     pub(crate) fn vectors(&self) -> impl Iterator<Item = libc::iovec> {
         (0..self.count)
             .map(|index| libc::iovec { iov_base: self.address(index).cast(), iov_len: self.stride })
-    }
-
-    /// Length of each buffer.
-    pub(crate) fn stride(&self) -> usize {
-        self.stride
     }
 
     /// The first `length` bytes of a buffer. Only for a slot with no I/O in flight.
@@ -110,7 +97,7 @@ mod tests {
     #[test]
     fn buffers_are_apart_and_aligned() {
         let mut buffers = Buffers::new(3, 5000).expect("20 KiB");
-        assert_eq!(buffers.stride(), 8192);
+        assert_eq!(buffers.stride, 8192);
         for index in 0..3 {
             assert_eq!(buffers.address(index) as usize % PAGE, 0);
             buffers.slice(index, 8192).fill(index as u8 + 1);

@@ -2,17 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use crate::common::{come, random, run, run_with};
-use iostack_engine::{Control, Work};
-use iostack_host::Held;
+use crate::common::{MIB, come, data, random, run, run_with, work};
+use iostack_engine::Control;
 use iostack_model::*;
 use iostack_testkit::folder;
-
-const MIB: u64 = 1 << 20;
 
 /// Time that jobs take which nothing else ends.
 const ENDLESS: Nanos = Nanos::secs(60);
@@ -23,8 +19,7 @@ fn endless() -> Job {
 
 #[test]
 fn an_io_that_takes_too_long_ends_the_job_as_a_failure() {
-    let folder = folder!("too-long");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("too-long"), MIB);
     for (engine, queue_depth) in [(Engine::Psync, 1), (Engine::Libaio, 8)] {
         let demand = Demand { latency: Nanos(1), ..Demand::NONE };
         let outcome = run(&Job { demand, engine, queue_depth, ..endless() }, &path).expect("it runs");
@@ -46,8 +41,7 @@ fn an_io_that_takes_too_long_ends_the_job_as_a_failure() {
 
 #[test]
 fn a_rate_that_is_not_kept_ends_the_job_as_a_failure() {
-    let folder = folder!("too-slow");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("too-slow"), MIB);
     let demand = Demand { iops: [u64::MAX, 0, 0], cycle: Nanos::millis(50), ..Demand::NONE };
     let outcome = run(&Job { demand, ..endless() }, &path).expect("it runs");
     assert!(outcome.elapsed >= Nanos::millis(50) && outcome.elapsed < ENDLESS, "{}", outcome.elapsed);
@@ -56,8 +50,7 @@ fn a_rate_that_is_not_kept_ends_the_job_as_a_failure() {
 
 #[test]
 fn a_pattern_is_verified_and_another_byte_is_named() {
-    let folder = folder!("pattern");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("pattern"), MIB);
     let verify = |mode| Some(Verify { pattern: true, ..Verify::of_mode(mode) });
     let data = Data::Pattern(vec![0xde, 0xad, 0xbe, 0xef]);
     let write = Job { mix: Mix::WRITE, access: Access::Sequential, data: data.clone(), ..Job::default() };
@@ -76,22 +69,9 @@ fn a_pattern_is_verified_and_another_byte_is_named() {
     assert!(said.contains("offset 5000") && said.contains("byte 00") && said.contains("de"), "{said}");
 }
 
-fn work(job: Job, path: &Path) -> Work {
-    let target = TargetName { kind: TargetKind::File, path: path.to_owned() };
-    let held = std::sync::Arc::new(Held::open(path).expect("it is there"));
-    Work {
-        job,
-        target,
-        storage: iostack_host::storage(path).expect("it is there"),
-        files: vec![vec![held]],
-        recording: None,
-    }
-}
-
 #[test]
 fn a_job_waits_for_those_of_a_name_and_its_time_begins_then() {
-    let folder = folder!("waits");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("waits"), MIB);
     let slow = Rate { iops: 40.0, arrival: Arrival::Regular };
     let job = |name: &str, group| Job {
         name: name.into(),
@@ -102,12 +82,7 @@ fn a_job_waits_for_those_of_a_name_and_its_time_begins_then() {
     let waits = |name: &str, group| Job { wait_for: Some("slow".into()), ..job(name, group) };
     let first = Job { rate: Some(slow), threads: 2, ..job("slow", 0) };
     let delayed = Job { start_delay: Nanos::millis(30), ..waits("delayed", 2) };
-    let works = [first, waits("waits", 1), delayed, job("beside", 3)].map(|job| {
-        let threads = job.threads as usize;
-        let mut work = work(job, &path);
-        work.files.resize(threads, work.files[0].clone());
-        work
-    });
+    let works = [first, waits("waits", 1), delayed, job("beside", 3)].map(|job| work(job, &path));
     let outcomes = iostack_engine::run(&works, &Control::none()).expect("plain files");
     let began: Vec<u64> = outcomes.iter().map(|outcome| outcome.started_unix_ms).collect();
     assert_eq!(outcomes.iter().map(Outcome::ios).collect::<Vec<_>>(), [16, 8, 8, 8]);
@@ -123,8 +98,7 @@ fn a_job_waits_for_those_of_a_name_and_its_time_begins_then() {
 
 #[test]
 fn jobs_share_ios_by_weight_as_long_as_all_run() {
-    let folder = folder!("shares");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("shares"), MIB);
     for (engine, queue_depth) in [(Engine::Psync, 1), (Engine::Libaio, 4)] {
         let job = |weight, report_group| Job {
             share: Some(Share { group: 7, weight, nap: Nanos(0) }),
@@ -148,8 +122,7 @@ fn jobs_share_ios_by_weight_as_long_as_all_run() {
 
 #[test]
 fn the_deepest_queue_that_keeps_a_latency_is_found_and_only_what_it_does_counts() {
-    let folder = folder!("search");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("search"), MIB);
     let searched = |engine, latency, goes_on, window| {
         let goal = LatencyGoal { latency, percent: 50.0, window, goes_on };
         let end = if goes_on || window > Nanos::secs(1) { Nanos::millis(200) } else { Nanos::secs(60) };
@@ -178,8 +151,7 @@ fn the_deepest_queue_that_keeps_a_latency_is_found_and_only_what_it_does_counts(
 
 #[test]
 fn written_pages_are_sent_on_their_way_after_so_many_writes() {
-    let folder = folder!("ranges");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("ranges"), MIB);
     for engine in [Engine::Psync, Engine::Libaio, Engine::Null] {
         let range = Some(RangeSync { every: 4, write: true, ..RangeSync::default() });
         let sync = Sync { range, fsync_every: 8, ..Sync::default() };
@@ -195,8 +167,7 @@ fn written_pages_are_sent_on_their_way_after_so_many_writes() {
 
 #[test]
 fn the_first_that_ends_may_end_those_beside_it_or_all() {
-    let folder = folder!("ends");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("ends"), MIB);
     for (ends, run_behind) in [(Ends::Beside, true), (Ends::All, false)] {
         let first = Job { io_count: Some(100), ends, ..Job::default() };
         let beside = Job { report_group: 1, ..endless() };
@@ -210,8 +181,7 @@ fn the_first_that_ends_may_end_those_beside_it_or_all() {
 
 #[test]
 fn a_steady_rate_ends_the_job_and_no_rate_is_steady_beyond_measure() {
-    let folder = folder!("steady");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("steady"), MIB);
     let goal = |percent| {
         let window = Nanos::millis(300);
         let limit = SteadyLimit::Deviation(percent);
@@ -238,8 +208,7 @@ fn niceness() -> Vec<i32> {
 
 #[test]
 fn threads_have_the_niceness_asked_for() {
-    let folder = folder!("nice");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("nice"), MIB);
     let seen = Mutex::new(Vec::new());
     let look = |_: &Progress| seen.lock().expect("nobody panics").extend(niceness());
     let control = Control { progress: Some(&look), progress_every: Nanos::millis(50), ..Control::none() };
@@ -253,8 +222,7 @@ fn threads_have_the_niceness_asked_for() {
 
 #[test]
 fn so_many_ios_carry_a_priority_of_their_own_to_the_kernel() {
-    let folder = folder!("preferred");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("preferred"), MIB);
     let fixed =
         Engine::IoUring { fixed_buffers: true, registered_files: true, poll: false, submit_poll: false };
     for engine in [Engine::Libaio, Engine::IO_URING, fixed] {
@@ -280,8 +248,7 @@ fn so_many_ios_carry_a_priority_of_their_own_to_the_kernel() {
 
 #[test]
 fn threads_lie_on_the_nodes_asked_for_and_a_missing_one_is_named() {
-    let folder = folder!("nodes");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("nodes"), MIB);
     let on = |node| {
         let numa = Numa { cpu_nodes: vec![node], memory: Some((MemoryPolicy::Prefer, vec![node])) };
         let host = HostAsked { numa, locked: Bytes::mib(1), ..HostAsked::default() };
@@ -305,8 +272,7 @@ fn posixaio_cannot_be_followed_and_says_so() {
             None
         }
     }
-    let folder = folder!("followed");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("followed"), MIB);
     let job = Job { engine: Engine::PosixAio, ..Job::default() };
     let control = Control { observer: Some(&Nobody), ..Control::none() };
     let error = run_with(&job, &path, &control).expect_err("nothing could be followed").to_string();
@@ -315,8 +281,7 @@ fn posixaio_cannot_be_followed_and_says_so() {
 
 #[test]
 fn files_may_be_all_that_is_made_ready() {
-    let folder = folder!("ready");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("ready"), MIB);
     let beforehand = Beforehand { reads: true, is_all: true, ..Beforehand::default() };
     let outcome = run(&Job { beforehand, ..Job::default() }, &path).expect("it runs");
     assert_eq!((outcome.ios(), outcome.failures.len()), (0, 0));
@@ -324,8 +289,7 @@ fn files_may_be_all_that_is_made_ready() {
 
 #[test]
 fn so_many_percent_of_the_blocks_were_written_before() {
-    let folder = folder!("duplicates");
-    let path = random(&folder, "data", 4 * MIB);
+    let (_folder, path) = data(folder!("duplicates"), 4 * MIB);
     let duplicate = Data::Duplicate;
     for (data, percent, block) in [
         (duplicate(0), 0, 4096),
@@ -377,8 +341,7 @@ fn what_was_written_before_is_one_of_a_set_and_compresses_as_asked() {
 
 #[test]
 fn what_comes_after_the_submission_is_kept_apart_where_it_is_asked_for() {
-    let folder = folder!("clat");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("clat"), MIB);
     let batch = Batch { submit: 4, complete_min: 1 };
     let rate = Some(Rate { iops: 20_000.0, arrival: Arrival::Regular });
     let libaio = Job { engine: Engine::Libaio, split_latency: true, mix: Mix::reads(50), ..Job::default() };

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use iostack_engine::{Control, EngineError, lay_out, run_job};
+use iostack_engine::{Control, EngineError, Work, lay_out, run_job};
 use iostack_host::Held;
 use iostack_model::{Amount, Bytes, Data, Engine, Job, Outcome, TargetKind, TargetName};
 use iostack_testkit::{Folder, Loop, Mounted, or_skip};
+
+pub(crate) const MIB: u64 = 1 << 20;
 
 /// A new file of `size` random bytes.
 pub(crate) fn random(folder: &Path, name: &str, size: u64) -> PathBuf {
@@ -14,6 +16,12 @@ pub(crate) fn random(folder: &Path, name: &str, size: u64) -> PathBuf {
     let held = Held::open(&path).or_else(|_| Held::make(&path)).expect("the folder is writable");
     lay_out(&Arc::new(held), Bytes(size), &Data::Random, 1, &Control::none()).expect("there is room");
     path
+}
+
+/// A new file of `size` random bytes, alone in a test's folder.
+pub(crate) fn data(folder: Folder, size: u64) -> (Folder, PathBuf) {
+    let path = random(&folder, "data", size);
+    (folder, path)
 }
 
 /// Runs the job on one file, by all its threads.
@@ -27,6 +35,12 @@ pub(crate) fn run_with(job: &Job, path: &Path, control: &Control<'_>) -> Result<
     let target = TargetName { kind, path: path.to_owned() };
     let storage = iostack_host::storage(path).expect("the path exists");
     run_job(job, &target, &storage, vec![vec![path.to_owned()]; job.threads as usize], control)
+}
+
+/// The job on one file that exists.
+pub(crate) fn work(job: Job, path: &Path) -> Work {
+    let held = Arc::new(Held::open(path).expect("it is there"));
+    Work::on(job, &held, held.storage().expect("it is there"))
 }
 
 /// Every engine, in the ways that take different paths.

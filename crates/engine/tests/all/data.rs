@@ -3,17 +3,14 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 
-use crate::common::{come, counted, engines, random, run};
+use crate::common::{MIB, come, counted, data, engines, random, run};
 use iostack_engine::{Control, run_job};
 use iostack_model::*;
 use iostack_testkit::folder;
 
-const MIB: u64 = 1 << 20;
-
 #[test]
 fn every_buffer_gets_its_own_block_in_every_engine() {
-    let folder = folder!("own-block");
-    let path = random(&folder, "data", 4 * MIB);
+    let (_folder, path) = data(folder!("own-block"), 4 * MIB);
     for engine in engines() {
         // Headers name their offset, so a block in another's buffer is a mismatch.
         let write = Job { mix: Mix::WRITE, access: Access::Sequential, ..Job::default() };
@@ -38,8 +35,7 @@ fn every_buffer_gets_its_own_block_in_every_engine() {
 
 #[test]
 fn what_was_written_is_read_back_between_the_writes_and_the_rest_at_the_end() {
-    let folder = folder!("backlog");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("backlog"), MIB);
     for engine in engines() {
         for (writes, reads, between) in [(100, 100, 200), (100, 40, 160), (1, 1, 256), (300, 1, 0)] {
             let backlog = Some(Backlog { writes, reads });
@@ -56,14 +52,13 @@ fn what_was_written_is_read_back_between_the_writes_and_the_rest_at_the_end() {
 
 #[test]
 fn what_is_trimmed_between_the_writes_reads_as_zeroes_and_all_else_as_written() {
-    let folder = folder!("backlog-trims");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("backlog-trims"), MIB);
     for engine in engines().into_iter().filter(|&engine| engine != Engine::Mmap) {
         for (backlog, read_zeroes) in [(None, true), (None, false), (Some(50), true)] {
             let backlog = backlog.map(|writes| Backlog { writes, reads: writes / 2 });
             let trims = Some(Trims { percent: 30, writes: 16, blocks: 16, read_zeroes });
             let verify = Some(Verify { backlog, trims, ..Verify::of_mode(VerifyMode::WriteThenRead) });
-            let access = Access::Random { order: Order::Permutation, distribution: Distribution::Uniform };
+            let access = Access::PERMUTATION;
             let job = Job { mix: Mix::WRITE, access, engine, queue_depth: 8, verify, ..Job::default() };
             assert!(job.writes_each_place_once());
             let Some(outcome) = come("backlog-trims", run(&job, &path)) else { continue };
@@ -81,8 +76,7 @@ fn what_is_trimmed_between_the_writes_reads_as_zeroes_and_all_else_as_written() 
 
 #[test]
 fn threads_that_write_the_same_places_are_not_read_back_along_the_way() {
-    let folder = folder!("backlog-threads");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("backlog-threads"), MIB);
     let backlog = Some(Backlog { writes: 8, reads: 8 });
     let verify = Some(Verify { backlog, ..Verify::of_mode(VerifyMode::WriteThenRead) });
     let job = Job { mix: Mix::WRITE, threads: 2, verify, ..Job::default() };
@@ -95,8 +89,7 @@ fn threads_that_write_the_same_places_are_not_read_back_along_the_way() {
 
 #[test]
 fn random_overwrites_verify() {
-    let folder = folder!("overwrites");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("overwrites"), MIB);
     for engine in engines() {
         // Each thread has its half: of two writes of the same block at once nobody promises that one is there whole.
         let job = Job {
@@ -120,8 +113,7 @@ fn random_overwrites_verify() {
 
 #[test]
 fn a_corrupted_block_is_found_by_its_offset() {
-    let folder = folder!("corrupted");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("corrupted"), MIB);
     let write = Job { mix: Mix::WRITE, access: Access::Sequential, ..Job::default() };
     let write = Job { verify: Some(Verify::of_mode(VerifyMode::WriteOnly)), ..write };
     assert_eq!(run(&write, &path).expect("a plain file").verified, 0);
@@ -141,8 +133,7 @@ fn a_corrupted_block_is_found_by_its_offset() {
 
 #[test]
 fn blocks_written_are_random_and_no_two_alike() {
-    let folder = folder!("unlike");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("unlike"), MIB);
     for engine in engines() {
         let job =
             Job { engine, queue_depth: 4, mix: Mix::WRITE, access: Access::Sequential, ..Job::default() };
@@ -159,8 +150,7 @@ fn blocks_written_are_random_and_no_two_alike() {
 
 #[test]
 fn a_pattern_is_written_as_given() {
-    let folder = folder!("pattern");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("pattern"), MIB);
     for engine in engines() {
         let job = Job { mix: Mix::WRITE, data: Data::Pattern(b"abcd".to_vec()), ..Job::default() };
         let job = Job { engine, access: Access::Sequential, ..job };
@@ -172,8 +162,7 @@ fn a_pattern_is_written_as_given() {
 
 #[test]
 fn flushes_come_after_every_nth_write() {
-    let folder = folder!("flushes");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("flushes"), MIB);
     for engine in engines() {
         let sync = Sync { fsync_every: 10, end_fsync: true, ..Sync::default() };
         let job = Job { mix: Mix::WRITE, sync, ..counted(engine, 4, 97, MIB) };
@@ -184,8 +173,7 @@ fn flushes_come_after_every_nth_write() {
 
 #[test]
 fn a_trimmed_block_reads_as_zeroes() {
-    let folder = folder!("trim");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("trim"), MIB);
     for engine in engines() {
         let trim = Job { mix: Mix::TRIM, access: Access::Sequential, ..counted(engine, 4, 3, MIB) };
         let Some(outcome) = come("a_trimmed_block", run(&trim, &path)) else { continue };

@@ -5,13 +5,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::common::{come, counted, engines, mounted, random, run, run_with};
+use crate::common::{MIB, come, counted, data, engines, mounted, random, run, run_with};
 use iostack_engine::{Control, EngineError, Work, lay_out};
 use iostack_host::Held;
 use iostack_model::*;
 use iostack_testkit::{Loop, folder, or_skip};
 
-const MIB: u64 = 1 << 20;
+/// What the load gives, into which something happens after so many milliseconds.
+fn meanwhile<T>(after_ms: u64, happens: impl FnOnce() + Send, load: impl FnOnce() -> T) -> T {
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(after_ms));
+            happens();
+        });
+        load()
+    })
+}
 
 #[test]
 fn a_file_that_shrinks_is_a_failure_with_its_offset_and_the_job_ends() {
@@ -21,20 +30,13 @@ fn a_file_that_shrinks_is_a_failure_with_its_offset_and_the_job_ends() {
         let job = Job { access: Access::Sequential, ..Job::default() };
         let job = Job { engine, queue_depth: 8, runtime: Some(Nanos::secs(30)), time_based: true, ..job };
         let shrunk = AtomicBool::new(false);
-        let Some(outcome) = come(
-            "a_file_that_shrinks",
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    std::thread::sleep(Duration::from_millis(200));
-                    let file = OpenOptions::new().write(true).open(&path).expect("ours");
-                    file.set_len(2 * MIB).expect("shrinks");
-                    shrunk.store(true, Ordering::Relaxed);
-                });
-                run(&job, &path)
-            }),
-        ) else {
-            continue;
+        let shrink = || {
+            let file = OpenOptions::new().write(true).open(&path).expect("ours");
+            file.set_len(2 * MIB).expect("shrinks");
+            shrunk.store(true, Ordering::Relaxed);
         };
+        let result = meanwhile(200, shrink, || run(&job, &path));
+        let Some(outcome) = come("a_file_that_shrinks", result) else { continue };
         assert!(shrunk.load(Ordering::Relaxed));
         let failure = &outcome.failures[0];
         assert!(failure.offset_first >= 2 * MIB, "{engine:?} {failure:?}");
@@ -96,25 +98,15 @@ fn writes_that_find_the_disk_full_are_failures() {
 
 #[test]
 fn the_stop_flag_ends_every_engine_with_the_outcome_so_far() {
-    let folder = folder!("stop");
-    let path = random(&folder, "data", 4 * MIB);
+    let (_folder, path) = data(folder!("stop"), 4 * MIB);
     for engine in engines() {
         let stop = AtomicBool::new(false);
         let control = Control { stop: &stop, ..Control::none() };
         let job = Job { runtime: Some(Nanos::secs(600)), time_based: true, ..Job::default() };
         let job = Job { engine, queue_depth: 8, threads: 2, ..job };
-        let Some(outcome) = come(
-            "the_stop_flag",
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    std::thread::sleep(Duration::from_millis(300));
-                    stop.store(true, Ordering::Relaxed);
-                });
-                run_with(&job, &path, &control)
-            }),
-        ) else {
-            continue;
-        };
+        let end = || stop.store(true, Ordering::Relaxed);
+        let result = meanwhile(300, end, || run_with(&job, &path, &control));
+        let Some(outcome) = come("the_stop_flag", result) else { continue };
         assert!(outcome.interrupted && outcome.ios() > 0, "{engine:?}");
         assert!(outcome.caveats.iter().any(|caveat| matches!(caveat, Caveat::Interrupted { .. })));
     }
@@ -122,29 +114,23 @@ fn the_stop_flag_ends_every_engine_with_the_outcome_so_far() {
 
 #[test]
 fn a_stop_during_a_start_delay_and_a_slow_schedule_is_heeded() {
-    let folder = folder!("stop-waits");
-    let path = random(&folder, "data", 4 * MIB);
+    let (_folder, path) = data(folder!("stop-waits"), 4 * MIB);
     let slow = Rate { iops: 0.001, arrival: Arrival::Regular };
     let delayed = Job { start_delay: Nanos::secs(600), ..Job::default() };
     let paced = |engine| Job { engine, queue_depth: 4, rate: Some(slow), ..Job::default() };
     for job in [delayed, paced(Engine::Psync), paced(Engine::Libaio)] {
         let stop = AtomicBool::new(false);
         let control = Control { stop: &stop, ..Control::none() };
-        let outcome = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(200));
-                stop.store(true, Ordering::Relaxed);
-            });
-            run_with(&job, &path, &control).expect("an interrupted run has an outcome")
-        });
+        let end = || stop.store(true, Ordering::Relaxed);
+        let result = meanwhile(200, end, || run_with(&job, &path, &control));
+        let outcome = result.expect("an interrupted run has an outcome");
         assert!(outcome.interrupted, "{job:?}");
     }
 }
 
 #[test]
 fn what_cannot_be_is_refused_with_what_to_do() {
-    let folder = folder!("refused");
-    let path = random(&folder, "data", 4 * MIB);
+    let (folder, path) = data(folder!("refused"), 4 * MIB);
     let cases: Vec<(Job, &str)> = vec![
         (Job { threads: 0, ..Job::default() }, "at least one"),
         (Job { cpus: Some(vec![100_000]), ..Job::default() }, "CPUs"),
@@ -176,13 +162,7 @@ fn what_is_held_is_written_whatever_has_its_name_by_now() {
         std::os::unix::fs::symlink(&precious, &path).expect("the name is free");
         lay_out(&held, Bytes::mib(1), &Data::Random, 1, &Control::none()).expect("there is room");
         let job = Job { mix: Mix::WRITE, ..counted(engine, 4, 16, MIB) };
-        let work = Work {
-            job,
-            target: held.target().clone(),
-            storage: held.storage().expect("it is held"),
-            files: vec![vec![Arc::clone(&held)]],
-            recording: None,
-        };
+        let work = Work::on(job, &held, held.storage().expect("it is held"));
         let result = iostack_engine::run(&[work], &Control::none()).map(|mut outcomes| outcomes.remove(0));
         let Some(outcome) = come("what_is_held_is_written", result) else { continue };
         assert_eq!(outcome.write.latency.count, 16, "{engine:?}");

@@ -2,18 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{come, counted, engines, random, run};
+use crate::common::{MIB, come, counted, data, engines, random, run};
 use iostack_engine::{Control, run_job};
 use iostack_model::*;
 use iostack_testkit::{Loop, folder, or_skip};
 
-const MIB: u64 = 1 << 20;
-const PERMUTATION: Access = Access::Random { order: Order::Permutation, distribution: Distribution::Uniform };
-
 #[test]
 fn ninety_seven_ios_are_counted_as_97_by_every_engine() {
-    let folder = folder!("known-load");
-    let path = random(&folder, "data", 8 * MIB);
+    let (_folder, path) = data(folder!("known-load"), 8 * MIB);
     for engine in engines() {
         for (depth, submit) in [(1, 1), (7, 1), (32, 16), (128, 128)] {
             let batch = Batch { submit, complete_min: submit.min(depth) };
@@ -33,8 +29,7 @@ fn ninety_seven_ios_are_counted_as_97_by_every_engine() {
 
 #[test]
 fn writes_and_mixes_are_counted_exactly_too() {
-    let folder = folder!("known-writes");
-    let path = random(&folder, "data", 8 * MIB);
+    let (_folder, path) = data(folder!("known-writes"), 8 * MIB);
     for engine in engines() {
         for mix in [Mix::WRITE, Mix::reads(50)] {
             let job = Job { mix, ..counted(engine, 8, 97, 8 * MIB) };
@@ -48,8 +43,7 @@ fn writes_and_mixes_are_counted_exactly_too() {
 
 #[test]
 fn a_job_that_was_split_begins_one_increment_after_the_job_before() {
-    let folder = folder!("known-split");
-    let path = random(&folder, "data", 2 * MIB);
+    let (_folder, path) = data(folder!("known-split"), 2 * MIB);
     let first = Job {
         access: Access::Sequential,
         offset_increment: Bytes(MIB),
@@ -65,8 +59,7 @@ fn a_job_that_was_split_begins_one_increment_after_the_job_before() {
 
 #[test]
 fn threads_each_do_what_was_asked() {
-    let folder = folder!("known-threads");
-    let path = random(&folder, "data", 8 * MIB);
+    let (_folder, path) = data(folder!("known-threads"), 8 * MIB);
     let job = Job { threads: 5, ..counted(Engine::Libaio, 4, 97, 8 * MIB) };
     let outcome = run(&job, &path).expect("a plain file");
     assert_eq!(outcome.ios(), 5 * 97);
@@ -97,7 +90,7 @@ fn the_device_counts_what_we_count() {
     let Some(device) = or_skip("the_device_counts_what_we_count", Loop::over(&image)) else { return };
     for engine in engines().into_iter().filter(|&engine| engine != Engine::Mmap) {
         for mix in [Mix::READ, Mix::WRITE] {
-            let job = Job { mix, access: PERMUTATION, ..counted(engine, 4, 97, 8 * MIB) };
+            let job = Job { mix, access: Access::PERMUTATION, ..counted(engine, 4, 97, 8 * MIB) };
             let Some(outcome) = come("the_device_counts", run(&job, &device)) else { continue };
             let counted = outcome.device.as_ref().expect("a loop device has counters");
             let direction = usize::from(mix == Mix::WRITE);
@@ -115,9 +108,8 @@ fn the_device_counts_what_we_count() {
 
 #[test]
 fn a_pass_over_the_region_is_every_block_once() {
-    let folder = folder!("known-pass");
-    let path = random(&folder, "data", 4 * MIB);
-    for access in [Access::Sequential, PERMUTATION] {
+    let (_folder, path) = data(folder!("known-pass"), 4 * MIB);
+    for access in [Access::Sequential, Access::PERMUTATION] {
         let job = Job { access, loops: 2, engine: Engine::Libaio, queue_depth: 16, ..Job::default() };
         let outcome = run(&job, &path).expect("a plain file");
         assert_eq!(outcome.bytes(), Bytes(8 * MIB));
@@ -126,8 +118,7 @@ fn a_pass_over_the_region_is_every_block_once() {
 
 #[test]
 fn the_series_covers_the_time_and_holds_every_io() {
-    let folder = folder!("known-series");
-    let path = random(&folder, "data", 8 * MIB);
+    let (_folder, path) = data(folder!("known-series"), 8 * MIB);
     let job = Job {
         runtime: Some(Nanos::millis(450)),
         ramp: Nanos::millis(100),
@@ -160,8 +151,7 @@ fn the_series_covers_the_time_and_holds_every_io() {
 
 #[test]
 fn a_thread_that_shares_its_cpu_is_told_how_long_it_was_ready_without_it() {
-    let folder = folder!("known-waiting");
-    let path = random(&folder, "data", 8 * MIB);
+    let (_folder, path) = data(folder!("known-waiting"), 8 * MIB);
     let stop = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
         // On every CPU others are always ready, so that the load waits its turn at each wake-up.

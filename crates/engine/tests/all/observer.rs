@@ -4,13 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::common::{come, counted, engines, random, run_with};
+use crate::common::{MIB, come, counted, data, engines, random, run_with};
 use iostack_engine::Control;
 use iostack_model::{Access, Batch, BlockSizes, Bytes, Engine, Job, Lane, LaneRequest, Mix, Nanos, Observer};
 use iostack_testkit::folder;
 use iostack_workload::{Op, Plan, Region};
-
-const MIB: u64 = 1 << 20;
 
 #[derive(Default)]
 struct Counter {
@@ -73,8 +71,7 @@ impl Drop for CounterLane<'_> {
 
 #[test]
 fn each_io_of_each_engine_begins_once_and_comes_back_once() {
-    let folder = folder!("observer");
-    let path = random(&folder, "data", 8 * MIB);
+    let (_folder, path) = data(folder!("observer"), 8 * MIB);
     // The threads that make posixaio's calls are the C library's.
     let followed = |engine: &Engine| *engine != Engine::PosixAio;
     for engine in engines().into_iter().filter(followed) {
@@ -165,8 +162,7 @@ fn writes_of_the_same_bytes_are_never_out_at_once_where_that_is_asked() {
 
 #[test]
 fn a_ramp_ends_before_the_observer_hears_that_measuring_began() {
-    let folder = folder!("observer-ramp");
-    let path = random(&folder, "data", 8 * MIB);
+    let (_folder, path) = data(folder!("observer-ramp"), 8 * MIB);
     let counter = Counter::default();
     let job = Job {
         ramp: Nanos::millis(30),

@@ -3,11 +3,9 @@
 use std::process::Command;
 use std::time::Duration;
 
-use crate::common::{counted, mounted, random, run};
+use crate::common::{MIB, counted, data, mounted, run};
 use iostack_model::{Arrival, Caveat, Engine, Job, Mix, Nanos, Rate, Think};
 use iostack_testkit::folder;
-
-const MIB: u64 = 1 << 20;
 
 fn at(iops: f64) -> Rate {
     Rate { iops, arrival: Arrival::Regular }
@@ -15,8 +13,7 @@ fn at(iops: f64) -> Rate {
 
 #[test]
 fn no_io_is_submitted_before_it_is_due() {
-    let folder = folder!("due");
-    let path = random(&folder, "data", 4 * MIB);
+    let (_folder, path) = data(folder!("due"), 4 * MIB);
     for engine in [Engine::Psync, Engine::Libaio, Engine::IO_URING] {
         let job = Job { rate: Some(at(1000.0)), ..counted(engine, 8, 200, 4 * MIB) };
         let outcome = run(&job, &path).expect("a plain file");
@@ -27,8 +24,7 @@ fn no_io_is_submitted_before_it_is_due() {
 
 #[test]
 fn thinking_is_no_latency_and_no_io_is_lost() {
-    let folder = folder!("think");
-    let path = random(&folder, "data", 4 * MIB);
+    let (_folder, path) = data(folder!("think"), 4 * MIB);
     for engine in [Engine::Psync, Engine::Libaio, Engine::IO_URING] {
         let think = Think { time: Nanos::millis(20), every: 10, spin: Nanos::millis(1) };
         let job = Job { think: Some(think), ..counted(engine, 1, 100, 4 * MIB) };
@@ -42,8 +38,7 @@ fn thinking_is_no_latency_and_no_io_is_lost() {
 
 #[test]
 fn a_rate_beyond_reach_is_said() {
-    let folder = folder!("beyond");
-    let path = random(&folder, "data", 4 * MIB);
+    let (_folder, path) = data(folder!("beyond"), 4 * MIB);
     let job = Job { rate: Some(at(1e9)), ..counted(Engine::Psync, 1, 1000, 4 * MIB) };
     let outcome = run(&job, &path).expect("a plain file");
     assert_eq!(outcome.ios(), 1000);

@@ -4,15 +4,13 @@ use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::common::random;
+use crate::common::{MIB, data, work};
 use iostack_engine::{Control, Work};
-use iostack_host::Held;
 use iostack_model::*;
 use iostack_testkit::folder;
 use iostack_workload::TraceFormat;
 use iostack_workload::trace::{Recording, kept, open};
 
-const MIB: u64 = 1 << 20;
 const BOTH: Mix = Mix { read: 50, write: 49, trim: 1 };
 
 /// 40 I/Os and 4 flushes, 5 ms apart.
@@ -25,17 +23,13 @@ fn text() -> String {
     "fio version 3 iolog\n".to_owned() + &(0..40).map(line).collect::<String>()
 }
 
-fn work(recorded: Recorded, job: Job, path: &Path) -> Work {
+fn replay(recorded: Recorded, job: Job, path: &Path) -> Work {
     let trace = open(Box::new(Cursor::new(text().into_bytes())), TraceFormat::FioIolog, "t");
     let recording = Recording::read(kept(trace, &recorded)).expect("it is sound");
     let logs = LogRequest { trace: Some("t".into()), ..LogRequest::default() };
     let (mix, block_sizes) = (BOTH, BlockSizes::all(recording.largest()));
     let job = Job { mix, block_sizes, access: Access::Sequential, logs, recorded: Some(recorded), ..job };
-    let held = Arc::new(Held::open(path).expect("it is there"));
-    let target = TargetName { kind: TargetKind::File, path: path.to_owned() };
-    let storage = iostack_host::storage(path).expect("it is there");
-    let files = vec![vec![held]; job.threads as usize];
-    Work { job, target, storage, files, recording: Some(Arc::new(recording)) }
+    Work { recording: Some(Arc::new(recording)), ..work(job, path) }
 }
 
 fn run(work: &Work) -> Outcome {
@@ -49,10 +43,9 @@ fn fast() -> Recorded {
 
 #[test]
 fn each_io_of_the_trace_is_done_at_its_place_and_each_flush_in_its_turn() {
-    let folder = folder!("replay");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("replay"), MIB);
     for (engine, queue_depth) in [(Engine::Psync, 1), (Engine::Libaio, 1), (Engine::Libaio, 8)] {
-        let outcome = run(&work(fast(), Job { engine, queue_depth, ..Job::default() }, &path));
+        let outcome = run(&replay(fast(), Job { engine, queue_depth, ..Job::default() }, &path));
         let seen = [&outcome.read, &outcome.write, &outcome.trim].map(|flow| flow.latency.count);
         assert_eq!((seen, outcome.sync.count, outcome.failures.len()), ([20, 10, 10], 4, 0), "{engine:?}");
         // A flush waits for what is in flight and holds up what comes behind it: the tens are kept apart.
@@ -76,8 +69,7 @@ fn each_io_of_the_trace_is_done_at_its_place_and_each_flush_in_its_turn() {
 
 #[test]
 fn the_times_are_kept_and_a_factor_divides_them() {
-    let folder = folder!("replay-times");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("replay-times"), MIB);
     let usual = (1.0, Nanos::millis(195));
     let ring = iostack_engine::io_uring_usable().then_some((Engine::IO_URING, usual));
     if ring.is_none() {
@@ -86,7 +78,7 @@ fn the_times_are_kept_and_a_factor_divides_them() {
     let libaio = [usual, (5.0, Nanos::millis(39))].map(|asked| (Engine::Libaio, asked));
     for (engine, (speed, least)) in ring.into_iter().chain(libaio) {
         let recorded = Recorded { speed: Some(speed), ..Recorded::default() };
-        let outcome = run(&work(recorded, Job { engine, queue_depth: 8, ..Job::default() }, &path));
+        let outcome = run(&replay(recorded, Job { engine, queue_depth: 8, ..Job::default() }, &path));
         // What has ended is seen before the next I/O is due, 5 ms later.
         let half = outcome.latency().quantile_ns(0.5).expect("40 I/Os");
         assert!(speed > 1.0 || half < 2_500_000, "{engine:?}: half of them take {half} ns");
@@ -103,8 +95,7 @@ fn the_times_are_kept_and_a_factor_divides_them() {
 
 #[test]
 fn passes_threads_limits_and_what_is_left_out_count() {
-    let folder = folder!("replay-counts");
-    let path = random(&folder, "data", MIB);
+    let (_folder, path) = data(folder!("replay-counts"), MIB);
     let skip = [false, true, true, true];
     let ramped = Job { ramp: Nanos::millis(60), ..Job::default() };
     for (recorded, job, ios, flushes) in [
@@ -116,7 +107,7 @@ fn passes_threads_limits_and_what_is_left_out_count() {
         (Recorded { skip, ..fast() }, Job::default(), 20, 0),
         (Recorded { speed: Some(1e6), ..fast() }, Job { loops: 3, ..Job::default() }, 120, 12),
     ] {
-        let outcome = run(&work(recorded, job, &path));
+        let outcome = run(&replay(recorded, job, &path));
         assert_eq!((outcome.ios(), outcome.sync.count), (ios, flushes), "{:?}", outcome.job);
     }
 }

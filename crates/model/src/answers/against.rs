@@ -38,28 +38,17 @@ pub struct AgainstFigure {
     pub notes: Vec<String>,
 }
 
-/// Does a device do what its data sheet says?
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kept {
-    /// Yes, and at no easier conditions than rated.
-    Kept,
-    /// No, at the rated conditions.
-    Missed,
-    /// The interval holds both answers, or the rated conditions were not those that were measured.
-    Unclear,
-    /// Nothing comparable was measured.
-    NotMeasured,
-}
-
-impl Kept {
-    /// Word that a table shows.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kept::Kept => "yes",
-            Kept::Missed => "no",
-            Kept::Unclear => "unclear",
-            Kept::NotMeasured => "not measured",
-        }
+words! {
+    /// Does a device do what its data sheet says?
+    #[serde(rename_all = "snake_case")]
+    pub enum Kept {
+        /// Yes, and at no easier conditions than rated.
+        Kept = "yes",
+        /// No, at the rated conditions.
+        Missed = "no",
+        /// The interval holds both answers, or the rated conditions were not those that were measured.
+        Unclear = "unclear",
+        /// Nothing comparable was measured.
+        NotMeasured = "not measured",
     }
 }

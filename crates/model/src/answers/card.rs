@@ -3,8 +3,6 @@ use crate::Outcome;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::answers::named::named;
-
 /// A simulated device with its numbers and why to believe them.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DeviceCard {
@@ -96,32 +94,20 @@ pub struct DeviceNumber {
     pub source: String,
 }
 
-/// Basis of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Basis {
-    /// A document says so.
-    Cited,
-    /// It was chosen so that a claim holds.
-    Fitted,
-    /// Nobody says so, but it is likely.
-    Assumed,
-    /// It was changed for this run.
-    Changed,
-    /// The file is silent; the usual value of the kind.
-    Usual,
-}
-
-impl Basis {
-    /// Its word in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Basis::Cited => "source",
-            Basis::Fitted => "fitted to",
-            Basis::Assumed => "assumed",
-            Basis::Changed => "changed",
-            Basis::Usual => "usual",
-        }
+words! {
+    /// Basis of a number.
+    #[serde(rename_all = "snake_case")]
+    pub enum Basis {
+        /// A document says so.
+        Cited = "source",
+        /// It was chosen so that a claim holds.
+        Fitted = "fitted to",
+        /// Nobody says so, but it is likely.
+        Assumed = "assumed",
+        /// It was changed for this run.
+        Changed = "changed",
+        /// The file is silent; the usual value of the kind.
+        Usual = "usual",
     }
 }
 

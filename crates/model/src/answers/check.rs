@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answers::Against;
-use crate::answers::named::named;
 
 /// Everything `iostack check` found.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -66,54 +65,35 @@ pub struct Scratch {
     pub fill: Nanos,
 }
 
-/// The questions of a check. Where [`Cell`]s and verdicts come from is found by these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StepKind {
-    /// One I/O alone.
-    Latency,
-    /// Stages and layers at depth 1 and 32.
-    Places,
-    /// Throughput over queue depth.
-    Depth,
-    /// The figures people compare.
-    Cells,
-    /// Throughput over request size.
-    Size,
-    /// Direct, buffered, the raw device.
-    Paths,
-    /// Throughput over threads.
-    Threads,
-    /// Throughput and CPU cost of each engine.
-    Engines,
-    /// Step that makes writes durable.
-    Sync,
-    /// Throughput of each I/O scheduler.
-    Schedulers,
-    /// Does the write rate last?
-    Sustained,
-    /// One that this version does not know: the file is a later one's.
-    #[serde(other)]
-    Other,
-}
-
-impl StepKind {
-    /// Stable short name, as in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            StepKind::Latency => "latency",
-            StepKind::Places => "places",
-            StepKind::Depth => "depth",
-            StepKind::Cells => "cells",
-            StepKind::Size => "size",
-            StepKind::Paths => "paths",
-            StepKind::Threads => "threads",
-            StepKind::Engines => "engines",
-            StepKind::Sync => "sync",
-            StepKind::Schedulers => "schedulers",
-            StepKind::Sustained => "sustained",
-            StepKind::Other => "other",
-        }
+words! {
+    /// The questions of a check. Where [`Cell`]s and verdicts come from is found by these.
+    #[serde(rename_all = "snake_case")]
+    pub enum StepKind {
+        /// One I/O alone.
+        Latency = "latency",
+        /// Stages and layers at depth 1 and 32.
+        Places = "places",
+        /// Throughput over queue depth.
+        Depth = "depth",
+        /// The figures people compare.
+        Cells = "cells",
+        /// Throughput over request size.
+        Size = "size",
+        /// Direct, buffered, the raw device.
+        Paths = "paths",
+        /// Throughput over threads.
+        Threads = "threads",
+        /// Throughput and CPU cost of each engine.
+        Engines = "engines",
+        /// Step that makes writes durable.
+        Sync = "sync",
+        /// Throughput of each I/O scheduler.
+        Schedulers = "schedulers",
+        /// Does the write rate last?
+        Sustained = "sustained",
+        /// One that this version does not know: the file is a later one's.
+        #[serde(other)]
+        Other = "other",
     }
 }
 

@@ -27,29 +27,22 @@ pub struct History {
     pub problems: Vec<String>,
 }
 
-/// Figure that is followed from run to run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum HistoryFigure {
-    /// I/Os per second.
-    #[default]
-    Iops,
-    /// Median latency of all I/Os.
-    P50,
-    /// 99th percentile of latency.
-    P99,
+words! {
+    /// Figure that is followed from run to run.
+    #[derive(Default)]
+    #[serde(rename_all = "lowercase")]
+    pub enum HistoryFigure {
+        /// I/Os per second.
+        #[default]
+        Iops = "IOPS",
+        /// Median latency of all I/Os.
+        P50 = "p50 latency",
+        /// 99th percentile of latency.
+        P99 = "p99 latency",
+    }
 }
 
 impl HistoryFigure {
-    /// Name of the figure in a sentence.
-    pub const fn name(self) -> &'static str {
-        match self {
-            HistoryFigure::Iops => "IOPS",
-            HistoryFigure::P50 => "p50 latency",
-            HistoryFigure::P99 => "p99 latency",
-        }
-    }
-
     /// More of it is better.
     pub const fn higher_is_better(self) -> bool {
         matches!(self, HistoryFigure::Iops)

@@ -212,29 +212,18 @@ pub struct LayerMapping {
     pub why: String,
 }
 
-/// Movement of a figure beyond what chance explains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Moved {
-    /// It got better, beyond the intervals and the number of figures compared.
-    Better,
-    /// It got worse, likewise.
-    Worse,
-    /// It did not, or so little that nobody would care.
-    Same,
-    /// The intervals are too wide to say.
-    Unclear,
-}
-
-impl Moved {
-    /// `better`, `worse`, `same`, `unclear`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Moved::Better => "better",
-            Moved::Worse => "worse",
-            Moved::Same => "same",
-            Moved::Unclear => "unclear",
-        }
+words! {
+    /// Movement of a figure beyond what chance explains.
+    #[serde(rename_all = "snake_case")]
+    pub enum Moved {
+        /// It got better, beyond the intervals and the number of figures compared.
+        Better = "better",
+        /// It got worse, likewise.
+        Worse = "worse",
+        /// It did not, or so little that nobody would care.
+        Same = "same",
+        /// The intervals are too wide to say.
+        Unclear = "unclear",
     }
 }
 

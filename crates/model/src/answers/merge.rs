@@ -113,36 +113,25 @@ pub struct MergePoint {
     pub commands: u64,
 }
 
-/// Way in which programs ask for several requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MergeAsk {
-    /// Threads that each wait for one request at a time.
-    Calls,
-    /// Threads that each ask for several requests at once and wait for all.
-    Groups,
-    /// Coroutines that each wait for one request at a time, on few threads.
-    Scope,
+words! {
+    /// Way in which programs ask for several requests.
+    #[serde(rename_all = "lowercase")]
+    pub enum MergeAsk {
+        /// Threads that each wait for one request at a time.
+        Calls = "single calls",
+        /// Threads that each ask for several requests at once and wait for all.
+        Groups = "groups",
+        /// Coroutines that each wait for one request at a time, on few threads.
+        Scope = "coroutines",
+    }
 }
 
 impl MergeAsk {
-    /// All of them.
-    pub const ALL: [MergeAsk; 3] = [MergeAsk::Calls, MergeAsk::Groups, MergeAsk::Scope];
-
     /// Quantity that the columns count.
     pub const fn over(self) -> &'static str {
         match self {
             MergeAsk::Calls | MergeAsk::Scope => "callers",
             MergeAsk::Groups => "requests in a group",
-        }
-    }
-
-    /// Name in a word or two.
-    pub const fn name(self) -> &'static str {
-        match self {
-            MergeAsk::Calls => "single calls",
-            MergeAsk::Groups => "groups",
-            MergeAsk::Scope => "coroutines",
         }
     }
 }

@@ -17,7 +17,6 @@ mod iocost;
 mod iolat;
 mod label;
 mod merge;
-mod named;
 mod repro;
 mod served;
 mod sweep;

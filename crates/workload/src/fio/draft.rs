@@ -8,8 +8,7 @@ use std::path::PathBuf;
 
 use iostack_model::{
     Access, Advice, Amount, Arrival, Backlog, Beforehand, BlockSizes, Bytes, Data, Direction, Distribution,
-    Ends, Job, Mix, Nanos, Order, Rate, Repeated, Steadiness, Trims, Verify, VerifyMode, WritePointers, Zone,
-    Zones,
+    Ends, Job, Mix, Order, Rate, Repeated, Trims, Verify, VerifyMode, WritePointers, Zone, Zones,
 };
 
 use crate::options::value::{Set, bad, refused};
@@ -31,16 +30,12 @@ pub(super) struct Draft {
     pub(super) rate_iops: [Option<f64>; 3],
     pub(super) rate_bytes: [Option<f64>; 3],
     pub(super) arrival: Option<Arrival>,
-    pub(super) verify: Option<bool>,
-    pub(super) verify_by_pattern: bool,
     pub(super) verify_backlog: Option<u32>,
     pub(super) verify_backlog_batch: Option<u32>,
     pub(super) trims: TrimsTyped,
     pub(super) fills: bool,
     /// Each block once, whatever else is said of the order.
     pub(super) draws_once: bool,
-    pub(super) steady_window: Nanos,
-    pub(super) steady_after: Nanos,
     /// Fewer in flight than this before more are submitted.
     pub(super) low_water: Option<u32>,
     /// Accesses in percent and bytes of each zone.
@@ -54,9 +49,8 @@ pub(super) struct Draft {
     pub(super) unlinks_each_loop: bool,
     /// Sizes of blocks are of I/O in order and at random, instead of reads and writes.
     pub(super) sizes_by_order: bool,
-    pub(super) do_verify: Option<bool>,
-    pub(super) verify_only: Option<bool>,
-    pub(super) verify_fatal: Option<bool>,
+    pub(super) reads_nothing_back: bool,
+    pub(super) verify_only: bool,
     pub(super) io_size: Option<Amount>,
     pub(super) file_size: Option<Bytes>,
     pub(super) filenames: Vec<String>,
@@ -64,18 +58,13 @@ pub(super) struct Draft {
     pub(super) filename_format: Option<String>,
     pub(super) clones: Option<u32>,
     pub(super) group_reporting: bool,
-    pub(super) new_group: bool,
     pub(super) exit_all: bool,
     pub(super) exit_what: Ends,
-    /// Log kinds whose prefix is the job's name: bandwidth, latency, iops, histogram.
-    pub(super) logs_by_name: [bool; 4],
 }
 
 impl Draft {
     /// Makes a draft on top of `job`, which keeps what is not said.
     pub(super) fn new(job: Job) -> Draft {
-        let goal = job.until_steady;
-        let (window, after) = goal.map_or((Nanos(0), Nanos(0)), |goal| (goal.window, goal.after));
         let repeated = match job.data {
             Data::Duplicate(percent) => Repeated { percent, ..Repeated::default() },
             Data::Repeated(repeated) => repeated,
@@ -83,7 +72,6 @@ impl Draft {
         };
         let pointers = job.write_pointers.unwrap_or_default();
         let draft = Draft { repeated, pointers, by_set: repeated.set_percent > 0, ..Draft::default() };
-        let draft = Draft { steady_window: window, steady_after: after, ..draft };
         Draft { job, kb_base: 1024, exit_what: Ends::Beside, ..draft }
     }
 
@@ -121,9 +109,7 @@ impl Draft {
             self.job.ends = self.exit_what;
         }
         // As in fio: without a duration nothing is looked at.
-        let goal = self.job.until_steady.filter(|_| self.steady_window.0 > 0);
-        self.job.until_steady =
-            goal.map(|goal| Steadiness { window: self.steady_window, after: self.steady_after, ..goal });
+        self.job.until_steady = self.job.until_steady.filter(|goal| goal.window.0 > 0);
         self.finish_verify()?;
         self.finish_sizes()?;
         if self.fills {
@@ -179,36 +165,23 @@ impl Draft {
     }
 
     fn finish_verify(&mut self) -> Set {
-        let before = self.job.verify;
-        let Some(true) = self.verify.or(before.map(|_| true)) else {
-            if self.verify == Some(false) {
-                self.job.verify = None;
-            }
-            return if self.verify_only == Some(true) {
-                bad("verify_only needs verify=crc32c")
-            } else {
-                Ok(())
-            };
+        let Some(verify) = self.job.verify else {
+            return if self.verify_only { bad("verify_only needs verify=crc32c") } else { Ok(()) };
         };
-        let reads_only = self.job.mix == Mix::READ || self.verify_only == Some(true);
-        let mode = match (reads_only, self.do_verify) {
+        let mode = match (self.job.mix == Mix::READ || self.verify_only, self.reads_nothing_back) {
             (true, _) => VerifyMode::ReadOnly,
-            (false, Some(false)) => VerifyMode::WriteOnly,
-            (false, _) => VerifyMode::WriteThenRead,
+            (false, true) => VerifyMode::WriteOnly,
+            (false, false) => VerifyMode::WriteThenRead,
         };
-        if self.verify_only == Some(true) {
+        if self.verify_only {
             self.job.mix = Mix::READ;
         }
-        let fatal = self.verify_fatal.or(before.map(|verify| verify.fatal)).unwrap_or(false);
-        let kept = self.verify.is_none() && before.is_some_and(|verify| verify.pattern);
-        let pattern = self.verify_by_pattern || kept;
-        if pattern && !matches!(self.job.data, Data::Pattern(_)) {
+        if verify.pattern && !matches!(self.job.data, Data::Pattern(_)) {
             return bad("verify=pattern needs verify_pattern, like verify_pattern=0xdeadbeef");
         }
-        let kept = before.unwrap_or(Verify::of_mode(mode));
-        let backlog = self.backlog(kept.backlog).filter(|_| mode == VerifyMode::WriteThenRead);
-        let trims = self.trims(kept.trims).filter(|_| mode == VerifyMode::WriteThenRead);
-        self.job.verify = Some(Verify { mode, fatal, pattern, backlog, trims });
+        let backlog = self.backlog(verify.backlog).filter(|_| mode == VerifyMode::WriteThenRead);
+        let trims = self.trims(verify.trims).filter(|_| mode == VerifyMode::WriteThenRead);
+        self.job.verify = Some(Verify { mode, backlog, trims, ..verify });
         Ok(())
     }
 
@@ -325,17 +298,6 @@ impl Draft {
         }
     }
 
-    /// Logs without a prefix have the job's name.
-    pub(super) fn name_logs(&mut self) {
-        let logs = &mut self.job.logs;
-        let kinds = [&mut logs.bandwidth, &mut logs.latency, &mut logs.iops, &mut logs.histogram];
-        for (log, by_name) in kinds.into_iter().zip(self.logs_by_name) {
-            if by_name {
-                *log = Some(PathBuf::from(&self.job.name));
-            }
-        }
-    }
-
     fn finish_files(&mut self) {
         let first = self.directories.first();
         if !self.filenames.is_empty() {
@@ -348,6 +310,14 @@ impl Draft {
         } else if let Some(directory) = first {
             self.job.directory = Some(directory.clone());
         }
-        self.name_logs();
+    }
+}
+
+/// Gives logs without a prefix the job's name.
+pub(super) fn name_logs(job: &mut Job) {
+    let logs = &mut job.logs;
+    let kinds = [&mut logs.bandwidth, &mut logs.latency, &mut logs.iops, &mut logs.histogram];
+    for log in kinds.into_iter().flatten().filter(|log| log.as_os_str().is_empty()) {
+        *log = PathBuf::from(&job.name);
     }
 }

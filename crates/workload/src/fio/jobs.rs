@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use iostack_model::Job;
 
-use super::draft::Draft;
+use super::draft::{Draft, name_logs};
 use super::{Drafted, Problem};
 use crate::refuse_wait;
 
@@ -26,7 +26,6 @@ pub(super) fn jobs(drafts: Vec<Drafted>, problems: &mut Vec<Problem>) -> Vec<Job
             problems.push(place.problem(format!("more than {MOST_CLONES} jobs in all; lower numjobs")));
             continue;
         }
-        draft.job.new_group = draft.new_group;
         // Sections that say nothing else must not read the same blocks in step with each other.
         draft.job.seed = draft.job.seed.wrapping_add(index as u64);
         if let Err(error) = refuse_wait(&draft.job, &jobs) {
@@ -61,10 +60,10 @@ fn clone_of(draft: &Draft, clone: u32) -> Job {
         // Only the first has the section's `name=`, as in fio; and a clone waits for the jobs before the section, not
         // for its own twins.
         draft.job.name = draft.job.section.take().unwrap_or(draft.job.name);
-        draft.name_logs();
         draft.job.stonewall = false;
         draft.job.new_group = false;
     }
+    name_logs(&mut draft.job);
     draft.job
 }
 

@@ -322,6 +322,7 @@ pub(crate) fn set_one(job: &mut Job, name: &str, value: &str) -> Set {
     }
     draft.finish()?;
     *job = draft.job;
+    draft::name_logs(job);
     if let Some(clones) = draft.clones {
         job.threads = clones;
     }

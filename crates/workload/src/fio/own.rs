@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use iostack_model::Nanos;
 
 use super::units::seconds;
-use crate::options::value::{Set, ValueError, assign, bad, one_of, put, switch, whole};
+use crate::options::value::{Set, ValueError, assign, bad, one_of, put, switch, text, whole};
 
 /// Options of a command line for fio itself, not for a job.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,66 +78,57 @@ pub(super) enum Takes {
     Value,
 }
 
+use Takes::{Maybe, Nothing, Value};
+
 /// An option of fio itself.
 pub(super) struct Own {
     pub(super) name: &'static str,
     pub(super) takes: Takes,
     meaning: &'static str,
-    pub(super) set: fn(&mut FioAsked, &str) -> Set,
+    pub(super) set: SetOwn,
 }
 
-const fn own(
-    name: &'static str,
-    takes: Takes,
-    meaning: &'static str,
-    set: fn(&mut FioAsked, &str) -> Set,
-) -> Own {
+/// Sets what was asked from a value as it was typed.
+type SetOwn = fn(&mut FioAsked, &str) -> Set;
+
+const fn own(name: &'static str, takes: Takes, meaning: &'static str, set: SetOwn) -> Own {
     Own { name, takes, meaning, set }
 }
 
 /// Shortest time between reports: more often, threads would do little but tell.
 const STATUS_LEAST: Nanos = Nanos::millis(10);
 
-const NOTHING: fn(&mut FioAsked, &str) -> Set = |_, _| Ok(());
+const NOTHING: SetOwn = |_, _| Ok(());
 
 /// Options of fio itself, and three of ours.
 pub(super) const OWN: &[Own] = &[
-    own("output", Takes::Value, "Write the report to a new file", |asked, text| {
-        assign(&mut asked.output, Ok(PathBuf::from(text)))
-    }),
-    own(
-        "output-format",
-        Takes::Value,
-        "normal, terse, json, json+; several by commas",
-        put!(formats, formats),
-    ),
-    own("minimal", Takes::Nothing, "The same as --output-format=terse", |asked, _| {
-        assign(&mut asked.formats, Ok([FioFormat::Terse]))
-    }),
-    own("append-terse", Takes::Nothing, "Print the terse lines too", |asked, _| {
+    own("output", Value, "Write the report to a new file", put!(output, text::<PathBuf>)),
+    own("output-format", Value, "normal, terse, json, json+; several by commas", put!(formats, formats)),
+    own("minimal", Nothing, "The same as --output-format=terse", put!(formats = [FioFormat::Terse])),
+    own("append-terse", Nothing, "Print the terse lines too", |asked, _| {
         if asked.formats.is_empty() {
             asked.formats.push(FioFormat::Normal);
         }
         asked.formats.push(FioFormat::Terse);
         Ok(())
     }),
-    own("terse-version", Takes::Value, "Version of the terse lines: 2, 3, 4, 5", |asked, text| {
+    own("terse-version", Value, "Version of the terse lines: 2, 3, 4, 5", |asked, text| {
         assign(&mut asked.terse_version, whole(text, 2, 5).map(|version| version as u8))
     }),
-    own("section", Takes::Value, "Run only this section; may be repeated", |asked, text| {
+    own("section", Value, "Run only this section; may be repeated", |asked, text| {
         asked.sections.push(text.to_owned());
         Ok(())
     }),
-    own("eta", Takes::Value, "Show progress: auto, always, never", |asked, text| {
+    own("eta", Value, "Show progress: auto, always, never", |asked, text| {
         let words = [("auto", (false, false)), ("always", (true, true)), ("never", (true, false))];
         (asked.quiet, asked.shows_always) = one_of(text, &words)?;
         Ok(())
     }),
-    own("eta-newline", Takes::Value, "Changes nothing: progress is one line", NOTHING),
-    own("eta-interval", Takes::Value, "Changes nothing: progress is shown as it comes", NOTHING),
+    own("eta-newline", Value, "Changes nothing: progress is one line", NOTHING),
+    own("eta-interval", Value, "Changes nothing: progress is shown as it comes", NOTHING),
     own(
         "status-interval",
-        Takes::Value,
+        Value,
         "Print the report so far this often, too; a bare number is seconds",
         |asked, text| {
             let every = seconds(text)?;
@@ -147,39 +138,29 @@ pub(super) const OWN: &[Own] = &[
             assign(&mut asked.status_every, Ok(every))
         },
     ),
-    own("parse-only", Takes::Nothing, "Only look whether the jobs can be read", |asked, _| {
-        assign(&mut asked.instead, Ok(FioInstead::Parse))
-    }),
-    own("showcmd", Takes::Nothing, "Print the jobs as a command line", |asked, _| {
-        assign(&mut asked.instead, Ok(FioInstead::Show))
-    }),
-    own("readonly", Takes::Nothing, "Refuse jobs that write or trim", put!(readonly, switch)),
-    own("warnings-fatal", Takes::Nothing, "Changes nothing: what cannot be done is an error", NOTHING),
-    own("version", Takes::Nothing, "Whose forms these are, and which iostack", |asked, _| {
-        assign(&mut asked.instead, Ok(FioInstead::Version))
-    }),
-    own("help", Takes::Nothing, "This page", |asked, _| assign(&mut asked.instead, Ok(FioInstead::Help))),
-    own("cmdhelp", Takes::Maybe, "What a job's option does here; all: of all", |asked, text| {
+    own("parse-only", Nothing, "Only look whether the jobs can be read", put!(instead = FioInstead::Parse)),
+    own("showcmd", Nothing, "Print the jobs as a command line", put!(instead = FioInstead::Show)),
+    own("readonly", Nothing, "Refuse jobs that write or trim", put!(readonly, switch)),
+    own("warnings-fatal", Nothing, "Changes nothing: what cannot be done is an error", NOTHING),
+    own("version", Nothing, "Whose forms these are, and which iostack", put!(instead = FioInstead::Version)),
+    own("help", Nothing, "This page", put!(instead = FioInstead::Help)),
+    own("cmdhelp", Maybe, "What a job's option does here; all: of all", |asked, text| {
         assign(&mut asked.instead, Ok(FioInstead::OptionHelp(text.to_owned())))
     }),
-    own("enghelp", Takes::Maybe, "Engines", |asked, _| assign(&mut asked.instead, Ok(FioInstead::Engines))),
-    own("max-jobs", Takes::Value, "Changes nothing: threads are made as needed", NOTHING),
-    own("alloc-size", Takes::Value, "Changes nothing: memory is taken as needed", NOTHING),
-    own("aux-path", Takes::Value, "Changes nothing: no state files are made", NOTHING),
-    own("debug", Takes::Value, "Changes nothing: strace and perf tell what runs", NOTHING),
-    own("idle-prof", Takes::Value, "Reports nothing; system, percpu, calibrate", |asked, text| {
+    own("enghelp", Maybe, "Engines", put!(instead = FioInstead::Engines)),
+    own("max-jobs", Value, "Changes nothing: threads are made as needed", NOTHING),
+    own("alloc-size", Value, "Changes nothing: memory is taken as needed", NOTHING),
+    own("aux-path", Value, "Changes nothing: no state files are made", NOTHING),
+    own("debug", Value, "Changes nothing: strace and perf tell what runs", NOTHING),
+    own("idle-prof", Value, "Reports nothing; system, percpu, calibrate", |asked, text| {
         asked.unreported.push("--idle-prof is not reported: `iostack run --layers` says where clocks go");
         one_of(text, &[("system", ()), ("percpu", ()), ("calibrate", ())])
     }),
-    own("on", Takes::Value, "What answers, as for `iostack run`", |asked, text| {
-        assign(&mut asked.on, Ok(text.to_owned()))
-    }),
-    own("html", Takes::Value, "Write iostack's report to a new file", |asked, text| {
-        assign(&mut asked.html, Ok(PathBuf::from(text)))
-    }),
+    own("on", Value, "What answers, as for `iostack run`", put!(on, text::<String>)),
+    own("html", Value, "Write iostack's report to a new file", put!(html, text::<PathBuf>)),
     own(
         "destroy-data",
-        Takes::Nothing,
+        Nothing,
         "Allow writing over what exists: ITS DATA IS LOST",
         put!(destroy_data, switch),
     ),
@@ -190,19 +171,19 @@ const TRIGGER: &str = "no command runs beside the load";
 
 /// Options of fio itself that are refused, and why.
 pub(super) const REFUSED: &[(&str, Takes, &str)] = &[
-    ("bandwidth-log", Takes::Nothing, "use write_bw_log in the job"),
-    ("inflate-log", Takes::Value, "logs are not compressed"),
-    ("merge-blktrace-only", Takes::Nothing, "see `iostack run --replay`"),
-    ("cpuclock-test", Takes::Nothing, "`iostack doctor` looks at the clock"),
-    ("crctest", Takes::Maybe, "checksums are not measured"),
-    ("server", Takes::Maybe, ONE_MACHINE),
-    ("client", Takes::Value, ONE_MACHINE),
-    ("daemonize", Takes::Value, ONE_MACHINE),
-    ("remote-config", Takes::Value, ONE_MACHINE),
-    ("trigger-file", Takes::Value, TRIGGER),
-    ("trigger-timeout", Takes::Value, TRIGGER),
-    ("trigger", Takes::Value, TRIGGER),
-    ("trigger-remote", Takes::Value, TRIGGER),
+    ("bandwidth-log", Nothing, "use write_bw_log in the job"),
+    ("inflate-log", Value, "logs are not compressed"),
+    ("merge-blktrace-only", Nothing, "see `iostack run --replay`"),
+    ("cpuclock-test", Nothing, "`iostack doctor` looks at the clock"),
+    ("crctest", Maybe, "checksums are not measured"),
+    ("server", Maybe, ONE_MACHINE),
+    ("client", Value, ONE_MACHINE),
+    ("daemonize", Value, ONE_MACHINE),
+    ("remote-config", Value, ONE_MACHINE),
+    ("trigger-file", Value, TRIGGER),
+    ("trigger-timeout", Value, TRIGGER),
+    ("trigger", Value, TRIGGER),
+    ("trigger-remote", Value, TRIGGER),
 ];
 
 fn formats(text: &str) -> Result<Vec<FioFormat>, ValueError> {
@@ -224,5 +205,5 @@ pub fn fio_refused_switches() -> impl Iterator<Item = (&'static str, &'static st
 
 /// Name, whether a value follows, and meaning of each option of fio itself, for `--help`.
 pub fn fio_command_options() -> impl Iterator<Item = (&'static str, bool, &'static str)> {
-    OWN.iter().map(|own| (own.name, own.takes != Takes::Nothing, own.meaning))
+    OWN.iter().map(|own| (own.name, own.takes != Nothing, own.meaning))
 }

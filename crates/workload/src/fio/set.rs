@@ -1,10 +1,8 @@
 //! What do the values of single fio options mean? The longer answers; the short ones stand in the table.
 
-use std::path::PathBuf;
-
 use iostack_model::{
     Access, BlockSizes, Bytes, Direction, Distribution, FileOrder, Follow, MemoryPolicy, Mix, Nanos, Order,
-    Preferred, PreferredSize, RangeSync, Steadiness, SteadyFigure, SteadyLimit, Think,
+    Preferred, PreferredSize, RangeSync, Steadiness, SteadyFigure, SteadyLimit, Think, Verify, VerifyMode,
 };
 
 use super::draft::Draft;
@@ -12,7 +10,7 @@ use super::units::{microseconds, size, time};
 use crate::Rng;
 use crate::options::value::{
     Set, ValueError, bad, cpu_list, distribution, one_of, positive, refused, size_shares, switch, sync_flags,
-    whole, whole_u32,
+    up_to, whole,
 };
 
 pub(super) const SECOND: u64 = 1_000_000_000;
@@ -25,11 +23,6 @@ pub(super) fn many(text: &str) -> Result<u32, ValueError> {
 
 pub(super) fn above_zero(number: u64) -> Option<u64> {
     Some(number).filter(|&number| number > 0)
-}
-
-pub(super) fn set_kb_base(_: &mut Draft, text: &str) -> Set {
-    // Taken before all other options of the section; here it is only judged.
-    if matches!(text, "1000" | "1024") { Ok(()) } else { bad("give 1024 or 1000") }
 }
 
 pub(super) fn set_rw(draft: &mut Draft, text: &str) -> Set {
@@ -59,7 +52,7 @@ pub(super) fn set_rw(draft: &mut Draft, text: &str) -> Set {
                 return bad("give how many I/Os share one random place, like randread:8");
             }
         }
-        Access::Random { order: Order::Permutation, distribution: Distribution::Uniform }
+        Access::PERMUTATION
     } else {
         match tail.strip_prefix('-') {
             Some(back) => Access::Backward { step: Bytes(more(back)?) },
@@ -112,7 +105,7 @@ pub(super) fn set_norandommap(draft: &mut Draft, text: &str) -> Set {
 /// `60/1g:40/9g`: percent of the accesses, and bytes.
 fn zones_by_bytes(text: &str, kb_base: u64) -> Result<Vec<(f64, Bytes)>, ValueError> {
     let zone = |part: &str| match part.split_once('/') {
-        Some((percent, bytes)) => Ok((f64::from(whole_u32(percent, 0, 100)?), size(bytes, kb_base)?)),
+        Some((percent, bytes)) => Ok((f64::from(up_to::<100>(percent)?), size(bytes, kb_base)?)),
         None => bad("give zones like 60/1g:40/9g"),
     };
     text.split(':').map(zone).collect()
@@ -365,21 +358,18 @@ const CHECKSUMS: &str = "crc32c, crc32c-intel, crc7, crc16, crc32, crc64, md5, s
      sha3-384, sha3-512, xxhash, meta";
 
 pub(super) fn set_verify(draft: &mut Draft, text: &str) -> Set {
-    draft.verify_by_pattern = text == "pattern";
-    draft.verify = Some(match text {
-        "0" | "none" => false,
-        // The latter are headers with the pattern between them.
-        "pattern" | "pattern_hdr" => true,
+    let verify = draft.job.verify.unwrap_or(Verify::of_mode(VerifyMode::WriteThenRead));
+    draft.job.verify = match text {
+        "0" | "none" => None,
         "null" => return refused("it checks nothing; leave verify out"),
-        checksum if CHECKSUMS.split(", ").any(|known| known == checksum) => true,
+        // `pattern_hdr`: headers with the pattern between them.
+        "pattern" | "pattern_hdr" => Some(Verify { pattern: text == "pattern", ..verify }),
+        checksum if CHECKSUMS.split(", ").any(|known| known == checksum) => {
+            Some(Verify { pattern: false, ..verify })
+        }
         _ => return bad(format!("give one of {CHECKSUMS}")),
-    });
+    };
     Ok(())
-}
-
-/// The prefix typed; without one it is the job's name, which only [`Draft::finish`] knows for sure.
-pub(super) fn prefix(text: &str) -> Option<PathBuf> {
-    Some(PathBuf::from(text)).filter(|_| !text.is_empty())
 }
 
 /// `read,write`: what of a trace is left out.

@@ -37,17 +37,13 @@ fn problems(text: &str) -> Vec<String> {
     parse_with(text, false).expect_err("must be refused").problems.iter().map(Problem::to_string).collect()
 }
 
-const fn once() -> Access {
-    Access::Random { order: Order::Permutation, distribution: Distribution::Uniform }
-}
-
 #[test]
 fn globals_hold_for_the_sections_behind_them() {
     let text = "[global]\nbs=8k\n[a]\nrw=randread\n[global]\niodepth=4\nbs=16k\n[b]\nbs=32k\n";
     let jobs = jobs(text);
     assert_eq!((&jobs[0].block_sizes, jobs[0].queue_depth), (&BlockSizes::all(Bytes::kib(8)), 1));
     assert_eq!((&jobs[1].block_sizes, jobs[1].queue_depth), (&BlockSizes::all(Bytes::kib(32)), 4));
-    assert_eq!((&jobs[0].access, &jobs[1].access), (&once(), &Access::Sequential));
+    assert_eq!((&jobs[0].access, &jobs[1].access), (&Access::PERMUTATION, &Access::Sequential));
     let names =
         |options: &[(String, String)]| options.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&jobs[1].options_global), ["bs", "iodepth", "bs"]);
@@ -57,7 +53,7 @@ fn globals_hold_for_the_sections_behind_them() {
 #[test]
 fn comments_blanks_and_spaces_are_no_matter() {
     let job = jobs("; c\n\n  [ a ] # x\n rw = randread ; y\n\tbs=4k#z\n").remove(0);
-    assert_eq!((job.name.as_str(), &job.access), ("a", &once()));
+    assert_eq!((job.name.as_str(), &job.access), ("a", &Access::PERMUTATION));
 }
 
 #[test]

@@ -16,8 +16,9 @@ use crate::{Op, Rng};
 const READ: u8 = 0;
 const TRIM: u8 = 2;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Turn {
+    #[default]
     Write,
     Trim,
     Read,
@@ -34,6 +35,7 @@ pub enum Expected {
 
 /// The blocks of one thread that wait: at most [`Backlog::writes`], or, where only trims are asked, all that it wrote, which
 /// are no more than its region has, 16 bytes each.
+#[derive(Default)]
 pub(super) struct Waiting {
     backlog: Option<Backlog>,
     trims: Option<Trims>,
@@ -62,14 +64,9 @@ impl Waiting {
             backlog,
             trims,
             seed,
-            written: VecDeque::new(),
-            gone: 0,
-            marked: VecDeque::new(),
-            zeroes: Vec::new(),
-            turn: Turn::Write,
             until_read: backlog.map_or(1, |backlog| backlog.writes),
             until_trim: trims.map_or(1, |trims| trims.writes),
-            left: 0,
+            ..Waiting::default()
         })
     }
 

@@ -5,6 +5,7 @@ use iostack_model::{Direction, Job, Nanos};
 use crate::Op;
 
 /// Watch over one thread's I/O since the last look. Times are ticks.
+#[derive(Default)]
 pub struct Watchdog {
     demand: iostack_model::Demand,
     latency: u64,
@@ -24,14 +25,7 @@ impl Watchdog {
         }
         let latency = if demand.latency.0 == 0 { u64::MAX } else { ticks(demand.latency.0) };
         let cycle = ticks(demand.cycle.0.max(1));
-        (!demand.is_none()).then_some(Watchdog {
-            demand,
-            latency,
-            cycle,
-            since: 0,
-            bytes: [0; 3],
-            ios: [0; 3],
-        })
+        (!demand.is_none()).then_some(Watchdog { demand, latency, cycle, ..Watchdog::default() })
     }
 
     /// Rates count from here.
@@ -41,12 +35,8 @@ impl Watchdog {
 
     /// An I/O took from `start` to `end`: what it, or the rate since the last look, broke. `nanos` is the inverse of the
     /// `ticks` of [`Watchdog::new`].
-    pub fn broken(
-        &mut self,
-        op: &Op,
-        (start, end): (u64, u64),
-        nanos: impl Fn(u64) -> u64,
-    ) -> Option<String> {
+    pub fn broken(&mut self, op: &Op, span: (u64, u64), nanos: impl Fn(u64) -> u64) -> Option<String> {
+        let (start, end) = span;
         let took = end.saturating_sub(start);
         if took > self.latency {
             let (took, most) = (Nanos(nanos(took)), self.demand.latency);

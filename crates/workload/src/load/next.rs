@@ -139,7 +139,7 @@ impl Load {
 
     /// The wait for a place, where so many in flight leave none.
     pub fn when_full(&self, in_flight: u32) -> Option<Next> {
-        let deepest = self.search.as_ref().map_or(u32::MAX, Search::depth);
+        let deepest = self.search.as_ref().map_or(u32::MAX, |search| search.depth);
         self.waits(in_flight).filter(|_| in_flight >= self.depth.slots.min(deepest))
     }
 

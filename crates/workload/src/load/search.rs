@@ -30,7 +30,8 @@ pub struct Search {
     latency: u64,
     window: u64,
     most: u32,
-    depth: u32,
+    /// So many may be in flight.
+    pub depth: u32,
     /// The deepest that was kept, as far as is known, and the least deep that was not.
     kept: u32,
     failed: Option<u32>,
@@ -66,11 +67,6 @@ impl Search {
     /// It begins at this moment.
     pub fn begin(&mut self, now: u64) {
         (self.since, self.ios, self.slow) = (now, 0, 0);
-    }
-
-    /// So many may be in flight.
-    pub fn depth(&self) -> u32 {
-        self.depth
     }
 
     /// True when nothing counts yet.
@@ -155,10 +151,10 @@ mod tests {
         let (mut now, mut depths) = (0, vec![1]);
         for _ in 0..100_000 {
             let start = now;
-            now += 10_000 * u64::from(search.depth());
+            now += 10_000 * u64::from(search.depth);
             let step = search.completed(start, now);
-            if *depths.last().expect("it has one") != search.depth() {
-                depths.push(search.depth());
+            if *depths.last().expect("it has one") != search.depth {
+                depths.push(search.depth);
             }
             if step == Step::End {
                 break;

@@ -3,11 +3,11 @@
 use iostack_model::Job;
 
 /// Those between stonewalls, which run together.
-pub fn stages<T>(all: &[T], job_of: impl Fn(&T) -> &Job) -> Vec<Vec<&T>> {
-    let mut stages: Vec<Vec<&T>> = Vec::new();
+pub fn stages<T>(all: impl IntoIterator<Item = T>, job_of: impl Fn(&T) -> &Job) -> Vec<Vec<T>> {
+    let mut stages: Vec<Vec<T>> = Vec::new();
     for one in all {
         match stages.last_mut() {
-            Some(stage) if !job_of(one).stonewall => stage.push(one),
+            Some(stage) if !job_of(&one).stonewall => stage.push(one),
             _ => stages.push(vec![one]),
         }
     }

@@ -14,18 +14,9 @@ use super::option::{self, OptionRow};
 use super::value::{
     Set, ValueError, access, any, assign, bad, count, cpu_list, mix, number, one_of, parsed, pattern,
     per_second, percentiles, positive, put, ring_switches, size_shares, switch, sync_flags, up_to, whole,
-    whole_u32,
+    within,
 };
 use crate::trace::TraceFormat;
-
-const fn row(
-    name: &'static str,
-    meaning: &'static str,
-    example: &'static str,
-    set: fn(&mut Job, &str) -> Set,
-) -> OptionRow<Job> {
-    native(name, set).says(meaning, example)
-}
 
 const fn native(name: &'static str, set: fn(&mut Job, &str) -> Set) -> OptionRow<Job> {
     option::row(name, set)
@@ -70,10 +61,8 @@ pub(crate) const ROWS: &[OptionRow<Job>] = &[
         .says("Kernel interface: psync, pvsync2, libaio, posixaio, io_uring, mmap; null; falloc, ftruncate, filecreate, ..: see ioengine", "io_uring"),
     native("fixed_buffers", |job, text| uring(job, text, |[fixed_buffers, ..], on| *fixed_buffers = on))
         .says("Register the buffers with io_uring once", "true"),
-    native("registered_files", |job, text| {
-        uring(job, text, |[_, registered_files, ..], on| *registered_files = on)
-    })
-    .says("Register the files with io_uring once", "true"),
+    native("registered_files", |job, text| uring(job, text, |[_, files, ..], on| *files = on))
+        .says("Register the files with io_uring once", "true"),
     native("poll", set_poll).says("Poll for completions (io_uring IOPOLL, pvsync2 RWF_HIPRI)", "true"),
     native("submit_poll", |job, text| uring(job, text, |[.., submit_poll], on| *submit_poll = on))
         .says("Let a kernel thread submit (io_uring SQPOLL)", "true"),
@@ -142,7 +131,7 @@ pub(crate) const ROWS: &[OptionRow<Job>] = &[
     })
     .says("Files or devices to use, separated by commas", "/dev/nvme0n1"),
     native("directory", put!(directory, path)).says("Where files are made when none is named", "/mnt/test"),
-    native("file_count", |job, text| assign(&mut job.file_count, whole_u32(text, 1, u32::from(u16::MAX))))
+    native("file_count", put!(file_count, within::<1, 65535>))
         .says("Files each thread makes there", "4"),
     native("unlink", put!(unlink, switch)).says("Remove the files this job made", "true"),
     native("replay", |job, value| assign(&mut recorded(job).file, Ok(PathBuf::from(text(value)?))))
@@ -151,16 +140,10 @@ pub(crate) const ROWS: &[OptionRow<Job>] = &[
         .says("Format of the trace, where its first lines do not tell", "blkparse"),
     native("replay_disk", |job, value| assign(&mut recorded(job).disk, text(value)))
         .says("Replay only this disk of the trace; else all, one after the other", "8,16"),
-    native("replay_wrap", |job, value| {
-        assign(&mut recorded(job).wrap, switch(value))
-    })
-    .says("I/Os behind the end of the target begin again at its start", "true"),
-    row(
-        "replay_speed",
-        "Replay so many times as fast; max: as fast as the queue depth allows",
-        "max",
-        |job, value| assign(&mut recorded(job).speed, speed(value)),
-    ),
+    native("replay_wrap", |job, value| assign(&mut recorded(job).wrap, switch(value)))
+        .says("I/Os behind the end of the target begin again at its start", "true"),
+    native("replay_speed", |job, value| assign(&mut recorded(job).speed, speed(value)))
+        .says("Replay so many times as fast; max: as fast as the queue depth allows", "max"),
 ];
 
 /// The trace to replay; the job replays something from now on.

@@ -28,7 +28,8 @@ pub(crate) fn parsed<T: FromStr<Err: std::fmt::Display>>(value: &str) -> Result<
     value.trim().parse().or_else(|error: T::Err| bad(error.to_string()))
 }
 
-/// Assigns a field of a job or of the draft of one, `kb` with the draft's base of units, `=>` of a part that may be missing.
+/// Assigns a field of a job or of the draft of one: what was read, `kb` with the draft's base of units, `not` the opposite, `of` one of
+/// these words, `=` this whatever is typed; `=>` a field of a part that may be missing.
 macro_rules! put {
     ($($field:ident).+ => $part:ident, $read:expr) => {
         |job, text| {
@@ -40,6 +41,21 @@ macro_rules! put {
     ($($field:ident).+ $([$index:literal])?, kb $read:expr) => {
         |job, text| {
             job.$($field).+ $([$index])? = $read(text, job.kb_base)?.into();
+            Ok(())
+        }
+    };
+    ($($field:ident).+, of $words:expr) => {
+        |job, text| $crate::options::value::assign(&mut job.$($field).+, $crate::options::value::one_of(text, &$words))
+    };
+    ($($field:ident).+, not $read:expr) => {
+        |job, text| {
+            job.$($field).+ = !$read(text)?;
+            Ok(())
+        }
+    };
+    ($($field:ident).+ = $value:expr) => {
+        |job, _| {
+            job.$($field).+ = $value.into();
             Ok(())
         }
     };
@@ -93,18 +109,23 @@ pub(crate) fn whole(value: &str, least: u64, most: u64) -> Result<u64, ValueErro
 }
 
 /// [`whole`] for fields of 32 bits.
-pub(crate) fn whole_u32(value: &str, least: u32, most: u32) -> Result<u32, ValueError> {
-    whole(value, u64::from(least), u64::from(most)).map(|number| number as u32)
+pub(crate) fn within<const LEAST: u32, const MOST: u32>(value: &str) -> Result<u32, ValueError> {
+    whole(value, u64::from(LEAST), u64::from(MOST)).map(|number| number as u32)
 }
 
 /// A number of 32 bits from 1 on.
 pub(crate) fn positive(value: &str) -> Result<u32, ValueError> {
-    whole_u32(value, 1, u32::MAX)
+    within::<1, { u32::MAX }>(value)
 }
 
 /// A number of 32 bits.
 pub(crate) fn count(value: &str) -> Result<u32, ValueError> {
-    whole_u32(value, 0, u32::MAX)
+    within::<0, { u32::MAX }>(value)
+}
+
+/// A text as it was typed.
+pub(crate) fn text<T: for<'a> From<&'a str>>(value: &str) -> Result<T, ValueError> {
+    Ok(T::from(value))
 }
 
 /// A number from 0 to `MOST`.

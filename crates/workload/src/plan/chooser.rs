@@ -2,10 +2,10 @@
 
 use iostack_model::{Direction, Job};
 
-use crate::{Op, Rng, WorkloadError};
+use crate::{Op, Result, Rng, refuse_if};
 
 /// Draws direction and length by the job's shares.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Chooser {
     /// The operation all are like, apart from the offset; `None` when there is a choice.
     only: Option<Op>,
@@ -13,14 +13,15 @@ pub(super) struct Chooser {
     directions: [u64; 2],
     /// The length of each hundredth of the draws, by direction; none of a direction that is not used.
     lengths: [Vec<u32>; 3],
-    smallest: [u32; 3],
-    largest: [u32; 3],
-    fixed_length: Option<u32>,
+    pub(super) smallest: [u32; 3],
+    pub(super) largest: [u32; 3],
+    /// The length of all operations, if they are equally long.
+    pub(super) fixed_length: Option<u32>,
     /// A batch of what all operations are like.
     templates: Vec<Op>,
-    trims_before_writes: bool,
+    pub(super) trims_before_writes: bool,
     /// Any length from the smallest to the largest, or, with `in_steps`, any multiple of the smallest.
-    any_length: bool,
+    pub(super) any_length: bool,
     in_steps: bool,
 }
 
@@ -32,27 +33,18 @@ const TEMPLATES: usize = 256;
 const WHOLE: u64 = 1 << 32;
 
 impl Chooser {
-    pub(super) fn new(job: &Job) -> Result<Chooser, WorkloadError> {
+    pub(super) fn new(job: &Job) -> Result<Chooser> {
         let mix = job.mix;
         let shares = u32::from(mix.read) + u32::from(mix.write) + u32::from(mix.trim);
-        if shares != 100 {
-            return Err(impossible(
-                format!("reads, writes and trims add up to {shares} %"),
-                "make them add up to 100",
-            ));
-        }
+        let what = format!("reads, writes and trims add up to {shares} %");
+        refuse_if(shares != 100, what, "make them add up to 100")?;
         let trims_before_writes = mix.read == 0 && mix.write > 0 && mix.trim > 0;
         let mut chooser = Chooser {
-            only: None,
             directions: [share(u64::from(mix.read)), share(u64::from(mix.read) + u64::from(mix.write))],
-            lengths: [vec![], vec![], vec![]],
-            smallest: [0; 3],
-            largest: [0; 3],
-            fixed_length: None,
-            templates: Vec::new(),
             trims_before_writes,
             any_length: job.any_size || job.any_multiple,
             in_steps: job.any_multiple,
+            ..Chooser::default()
         };
         if trims_before_writes {
             // Each block is trimmed first and written afterwards: the choice is always a trim.
@@ -80,32 +72,24 @@ impl Chooser {
         Ok(chooser)
     }
 
-    fn add(&mut self, job: &Job, direction: Direction) -> Result<(), WorkloadError> {
+    fn add(&mut self, job: &Job, direction: Direction) -> Result<()> {
         let (index, name) = (direction as usize, direction.name());
         let mut below = 0;
         for &(size, percent) in job.block_sizes.of(direction) {
             if percent == 0 {
                 continue;
             }
-            let length = u32::try_from(size.0).ok().filter(|&length| length > 0).ok_or_else(|| {
-                impossible(
-                    format!("a {name} of {} bytes is not possible", size.0),
-                    "use 1 byte to 4 GiB less one",
-                )
-            })?;
+            let length = u32::try_from(size.0).unwrap_or(0);
+            let what = format!("a {name} of {} bytes is not possible", size.0);
+            refuse_if(length == 0, what, "use 1 byte to 4 GiB less one")?;
             below += u64::from(percent);
             self.lengths[index].extend(std::iter::repeat_n(length, usize::from(percent)));
             self.largest[index] = self.largest[index].max(length);
             let smallest = self.smallest[index];
             self.smallest[index] = if smallest == 0 { length } else { smallest.min(length) };
         }
-        if below != 100 {
-            return Err(impossible(
-                format!("the shares of the {name} block sizes add up to {below} %"),
-                "make them add up to 100",
-            ));
-        }
-        Ok(())
+        let what = format!("the shares of the {name} block sizes add up to {below} %");
+        refuse_if(below != 100, what, "make them add up to 100")
     }
 
     /// Direction of all, where they go one way, and the length of each hundredth of the draws. Behind them are as
@@ -124,24 +108,9 @@ impl Chooser {
         lengths[(((bits & (WHOLE - 1)) * 100) >> 32) as usize & 127]
     }
 
-    /// Lengths are no few that a table holds.
-    pub(super) fn any_length(&self) -> bool {
-        self.any_length
-    }
-
     /// Distance of the lengths that are drawn.
     pub(super) fn step_of(&self, direction: u8) -> u32 {
-        if self.in_steps { self.smallest_of(direction).max(1) } else { 1 }
-    }
-
-    #[inline]
-    pub(super) fn trims_before_writes(&self) -> bool {
-        self.trims_before_writes
-    }
-
-    /// The length of all operations, if they are equally long.
-    pub(super) fn fixed_length(&self) -> Option<u32> {
-        self.fixed_length
+        if self.in_steps { self.smallest[usize::from(direction)].max(1) } else { 1 }
     }
 
     /// Appends `count` operations of one length, with everything but the offset.
@@ -182,14 +151,6 @@ impl Chooser {
         self.largest.into_iter().max().unwrap_or(0)
     }
 
-    pub(super) fn smallest_of(&self, direction: u8) -> u32 {
-        self.smallest[usize::from(direction)]
-    }
-
-    pub(super) fn largest_of(&self, direction: u8) -> u32 {
-        self.largest[usize::from(direction)]
-    }
-
     /// The next direction and length; offset and file are left 0. One random number serves both.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Rng) -> Op {
@@ -217,8 +178,4 @@ impl Chooser {
 
 fn share(percent: u64) -> u64 {
     percent * WHOLE / 100
-}
-
-fn impossible(what: String, remedy: &str) -> WorkloadError {
-    WorkloadError::Impossible { what, remedy: remedy.to_owned() }
 }

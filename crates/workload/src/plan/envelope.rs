@@ -18,7 +18,7 @@
 
 use iostack_model::{Distribution, Zone};
 
-use crate::{Rng, WorkloadError};
+use crate::{Result, Rng, refuse_if};
 
 /// Draws ranks by weight.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ const DEVIATIONS: f64 = 8.0;
 
 impl Envelope {
     /// The envelope of `distribution` over the ranks 0..count; `count` must not be 0.
-    pub(super) fn new(distribution: &Distribution, count: u64) -> Result<Envelope, WorkloadError> {
+    pub(super) fn new(distribution: &Distribution, count: u64) -> Result<Envelope> {
         let (weight, bounds) = match distribution {
             Distribution::Uniform => (Weight::Flat, vec![0, count]),
             Distribution::Zipf { theta } => {
@@ -145,20 +145,14 @@ impl Weight {
 }
 
 /// Zones one after the other, each a segment of its own.
-fn zoned(zones: &[Zone], count: u64) -> Result<Envelope, WorkloadError> {
+fn zoned(zones: &[Zone], count: u64) -> Result<Envelope> {
     let (mut segments, mut first, mut reached) = (Vec::new(), 0, 0.0);
     for zone in zones {
         reached += zone.size_percent;
         let end = ((count as f64 * reached / 100.0).round() as u64).clamp(first, count);
-        if end == first && zone.access_percent > 0.0 {
-            return Err(WorkloadError::Impossible {
-                what: format!(
-                    "the zone of {} % of {count} blocks does not hold one block",
-                    zone.size_percent
-                ),
-                remedy: "give the zone a larger share or the job a larger size".to_owned(),
-            });
-        }
+        let what = format!("the zone of {} % of {count} blocks does not hold one block", zone.size_percent);
+        let remedy = "give the zone a larger share or the job a larger size";
+        refuse_if(end == first && zone.access_percent > 0.0, what, remedy)?;
         if zone.access_percent > 0.0 {
             let weight = zone.access_percent / (end - first) as f64;
             segments.push(Segment::new(first, end - first, weight, weight));
@@ -166,12 +160,9 @@ fn zoned(zones: &[Zone], count: u64) -> Result<Envelope, WorkloadError> {
         first = end;
     }
     let accesses: f64 = zones.iter().map(|zone| zone.access_percent).sum();
-    if (accesses - 100.0).abs() > 0.01 || (reached - 100.0).abs() > 0.01 {
-        return Err(WorkloadError::Impossible {
-            what: format!("the zones have {accesses} % of the accesses and {reached} % of the size"),
-            remedy: "make both add up to 100".to_owned(),
-        });
-    }
+    let off = (accesses - 100.0).abs() > 0.01 || (reached - 100.0).abs() > 0.01;
+    let what = format!("the zones have {accesses} % of the accesses and {reached} % of the size");
+    refuse_if(off, what, "make both add up to 100")?;
     Ok(Envelope { segments: with_aliases(segments), weight: Weight::Flat })
 }
 
@@ -227,12 +218,6 @@ fn multiply(a: u64, b: u64) -> (u64, u64) {
     ((product >> 64) as u64, product as u64)
 }
 
-fn require(holds: bool, name: &str, value: f64, range: &str) -> Result<(), WorkloadError> {
-    if holds {
-        return Ok(());
-    }
-    Err(WorkloadError::Impossible {
-        what: format!("{name}:{value} is not a distribution"),
-        remedy: format!("give a number {range}"),
-    })
+fn require(holds: bool, name: &str, value: f64, range: &str) -> Result<()> {
+    refuse_if(!holds, format!("{name}:{value} is not a distribution"), format!("give a number {range}"))
 }

@@ -38,7 +38,7 @@ mod zones;
 
 use iostack_model::{Access, Direction, Distribution, Job, Order};
 
-use crate::{Filled, Op, Region, Rng, WorkloadError};
+use crate::{Filled, Op, Region, Result, Rng, WorkloadError};
 use chooser::Chooser;
 use follow::Following;
 use offsets::{Grid, Offsets};
@@ -74,7 +74,7 @@ impl Plan {
     ///
     /// The region is the thread's own: [`crate::region`] has already moved it by `offset_increment`. Threads draw
     /// different numbers, but agree on which blocks are hot.
-    pub fn new(job: &Job, region: Region, files: u16, thread: u32) -> Result<Plan, WorkloadError> {
+    pub fn new(job: &Job, region: Region, files: u16, thread: u32) -> Result<Plan> {
         let files = files.max(1);
         let chooser = Chooser::new(job)?;
         let largest = chooser.largest();
@@ -92,7 +92,7 @@ impl Plan {
             return Err(WorkloadError::RegionTooSmall { length: reach, block: u64::from(largest) });
         }
         let offsets = offsets(job, Region { length: reach, ..region }, files, &chooser, &mut rng)?;
-        let pass = match chooser.fixed_length() {
+        let pass = match chooser.fixed_length {
             Some(length) => region.length / u64::from(length) * u64::from(length),
             None => region.length,
         };
@@ -107,7 +107,7 @@ impl Plan {
             && zoned.is_none()
             && pointers.is_none()
             && !leaps
-            && !chooser.trims_before_writes();
+            && !chooser.trims_before_writes;
         let pass = pass * u64::from(files);
         Ok(Plan {
             rng,
@@ -156,7 +156,7 @@ impl Plan {
 
     /// The tight loops, for one file and one block size; false when this plan has more.
     fn fill_alike(&mut self, ops: &mut Vec<Op>, at_most: usize) -> bool {
-        let Some(length) = self.chooser.fixed_length() else { return false };
+        let Some(length) = self.chooser.fixed_length else { return false };
         if !self.plain {
             return false;
         }
@@ -217,7 +217,7 @@ impl Plan {
     /// of the pass, which may be cut, are left to [`Plan::next`].
     fn fill_drawn(&mut self, ops: &mut Vec<Op>, at_most: usize) -> usize {
         let Offsets::Uniform(grids) = &self.offsets else { return 0 };
-        if !self.plain || self.chooser.any_length() {
+        if !self.plain || self.chooser.any_length {
             return 0;
         }
         let count = at_most.min((self.remaining / u64::from(self.chooser.largest())) as usize);
@@ -267,10 +267,10 @@ impl Plan {
         }
         let mut op = self.chooser.draw(&mut self.choices);
         if u64::from(op.length) > self.remaining {
-            let smallest = self.chooser.smallest_of(op.direction);
+            let smallest = self.chooser.smallest[usize::from(op.direction)];
             let step = self.chooser.step_of(op.direction);
             let rest = self.remaining as u32 / step * step;
-            op.length = if self.chooser.any_length() { smallest.max(rest) } else { smallest };
+            op.length = if self.chooser.any_length { smallest.max(rest) } else { smallest };
             if u64::from(op.length) > self.remaining {
                 return None;
             }
@@ -290,7 +290,7 @@ impl Plan {
         }
         op.offset = self.region.offset + self.place(&op);
         self.remaining -= u64::from(op.length);
-        if self.chooser.trims_before_writes() {
+        if self.chooser.trims_before_writes {
             self.second_half = Some(Op { direction: Direction::Write as u8, ..op });
         }
         Some(op)
@@ -322,24 +322,18 @@ impl Plan {
     }
 }
 
-fn offsets(
-    job: &Job,
-    region: Region,
-    files: u16,
-    chooser: &Chooser,
-    rng: &mut Rng,
-) -> Result<Offsets, WorkloadError> {
+fn offsets(job: &Job, region: Region, files: u16, chooser: &Chooser, rng: &mut Rng) -> Result<Offsets> {
     let grids = Direction::ALL.map(|direction| {
-        let smallest = u64::from(chooser.smallest_of(direction as u8));
+        let smallest = u64::from(chooser.smallest[direction as usize]);
         let unit = if job.align.is_zero() { smallest } else { job.align.0 };
-        let longest = u64::from(chooser.largest_of(direction as u8));
+        let longest = u64::from(chooser.largest[direction as usize]);
         Grid { unit, count: (region.length - longest).checked_div(unit).map_or(0, |steps| steps + 1) }
     });
     match &job.access {
         Access::Sequential => Ok(Offsets::in_sequence(0, files)),
         Access::Strided { gap } => Ok(Offsets::in_sequence(gap.0, files)),
         Access::Backward { step } => Ok(Offsets::backward(step.0, files)),
-        Access::Random { order, distribution: Distribution::Uniform } => match chooser.fixed_length() {
+        Access::Random { order, distribution: Distribution::Uniform } => match chooser.fixed_length {
             Some(length)
                 if *order == Order::Permutation
                     && (job.align.is_zero() || job.align.0 == u64::from(length)) =>

@@ -6,7 +6,7 @@ use super::envelope::Envelope;
 use super::scatter::LANES;
 use super::shuffle::Shuffle;
 use crate::rng::stir;
-use crate::{Op, Region, Rng, WorkloadError};
+use crate::{Op, Region, Result, Rng};
 
 /// The places where I/O of one direction may start: `count` of them, `unit` bytes apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +62,7 @@ impl Offsets {
         Offsets::EachOnce((0..files).map(|_| Shuffle::new(length / block, rng.next_u64())).collect())
     }
 
-    pub(super) fn skewed(
-        distribution: &Distribution,
-        grids: &[Grid; 3],
-        seed: u64,
-    ) -> Result<Offsets, WorkloadError> {
+    pub(super) fn skewed(distribution: &Distribution, grids: &[Grid; 3], seed: u64) -> Result<Offsets> {
         let mut all = [None, None, None];
         for (skewed, grid) in all.iter_mut().zip(grids).filter(|(_, grid)| grid.count > 0) {
             let by_rank = matches!(distribution, Distribution::Zipf { .. } | Distribution::Pareto { .. });

@@ -27,7 +27,7 @@ fn in_batches(plan: &mut Plan, batch: usize) -> Vec<Op> {
 }
 
 /// One pass, in batches of an odd size.
-fn pass(plan: &mut Plan) -> Vec<Op> {
+pub(super) fn pass(plan: &mut Plan) -> Vec<Op> {
     in_batches(plan, 37)
 }
 
@@ -82,8 +82,7 @@ fn uniform_draws_are_uniform_aligned_and_inside() {
 
 #[test]
 fn a_permutation_visits_each_block_once_and_differently_each_pass() {
-    let access = Access::Random { order: Order::Permutation, distribution: Distribution::Uniform };
-    let job = Job { access, mix: Mix::reads(50), ..Job::default() };
+    let job = Job { access: Access::PERMUTATION, ..Job::default() };
     for (mix, of) in [(Mix::READ, 1000), (Mix::reads(50), 999)] {
         let mut plan = plan(&Job { mix, ..job.clone() }, of);
         let first = pass(&mut plan);
@@ -354,11 +353,7 @@ fn each_block_is_trimmed_and_then_written() {
 #[test]
 fn a_seed_and_thread_reproduce_the_operations_whatever_the_batch() {
     let zoned = Distribution::Zipf { theta: 1.1 };
-    for access in [
-        Access::UNIFORM,
-        random(zoned),
-        Access::Random { order: Order::Permutation, distribution: Distribution::Uniform },
-    ] {
+    for access in [Access::UNIFORM, random(zoned), Access::PERMUTATION] {
         let job = Job { access, mix: Mix::reads(70), seed: 5, ..Job::default() };
         let ops = |job: &Job, thread, batch| {
             in_batches(&mut Plan::new(job, region_of(500), 1, thread).expect("sound"), batch)

@@ -1,8 +1,7 @@
 //! Do I/Os follow, turn and stride as the job asks? Seeds are fixed.
 
 use iostack_model::{
-    Access, Bytes, Distribution, FileOrder, FileTurns, Follow, Job, Mix, Order, Verify, VerifyMode,
-    WritePointers, Zones,
+    Access, Bytes, FileOrder, FileTurns, Follow, Job, Mix, Verify, VerifyMode, WritePointers, Zones,
 };
 
 use super::*;
@@ -12,8 +11,7 @@ const BLOCK: u64 = 4096;
 /// One pass over so many blocks in each file: file and block of each I/O.
 fn pass(job: &Job, blocks: u64, files: u16) -> Vec<(u16, u64)> {
     let mut plan = Plan::new(job, Region::new(0, blocks * BLOCK), files, 0).expect("sound");
-    let mut ops = Vec::new();
-    while plan.fill(&mut ops, 37) == Filled::More {}
+    let ops = tests::pass(&mut plan);
     ops.iter().map(|op| (op.file, op.offset / BLOCK)).collect()
 }
 
@@ -97,8 +95,7 @@ fn zones_are_worked_on_in_turn_and_what_lies_between_is_not_touched() {
     let zones = Zones { size: Bytes(2 * BLOCK), range: Bytes(3 * BLOCK), skip: Bytes(BLOCK) };
     let job = Job { access: Access::Sequential, zones: Some(zones), ..Job::default() };
     assert_eq!(blocks(&job, 9), [0, 1, 4, 5, 0, 1, 4, 5, 0]);
-    let all = Access::Random { order: Order::Permutation, distribution: Distribution::Uniform };
-    let drawn = blocks(&Job { access: all, ..job.clone() }, 4000);
+    let drawn = blocks(&Job { access: Access::PERMUTATION, ..job.clone() }, 4000);
     assert!(drawn.iter().all(|block| block % 4 < 3), "the skipped block was touched");
     assert!(drawn.chunks_exact(2).all(|pair| pair[0] / 4 == pair[1] / 4 && pair[0] != pair[1]));
     let too_small = Job { zones: Some(Zones { range: Bytes(100), ..zones }), ..job };
@@ -114,14 +111,13 @@ fn with_pointers(job: Job) -> Job {
 
 #[test]
 fn zones_are_written_from_their_start_on_and_begin_again_when_they_are_full() {
-    let each_once = Access::Random { order: Order::Permutation, distribution: Distribution::Uniform };
     let writes = |access| with_pointers(Job { mix: Mix::WRITE, access, ..Job::default() });
     assert_eq!(
         blocks(&writes(Access::Sequential), 9),
         [0, 1, 2, 4, 5, 6],
         "whole zones, as far as they hold"
     );
-    for (access, most) in [(each_once.clone(), 0), (Access::UNIFORM, 0), (each_once.clone(), 2)] {
+    for (access, most) in [(Access::PERMUTATION, 0), (Access::UNIFORM, 0), (Access::PERMUTATION, 2)] {
         let mut job = writes(access);
         job.write_pointers.iter_mut().for_each(|zones| zones.open_most = most);
         let written = blocks(&job, 64);
@@ -135,7 +131,8 @@ fn zones_are_written_from_their_start_on_and_begin_again_when_they_are_full() {
             assert!(most == 0 || begun <= most, "write {number}: {begun} zones are open");
         }
     }
-    let kept = Job { verify: Some(Verify::of_mode(VerifyMode::WriteThenRead)), ..writes(each_once) };
+    let kept =
+        Job { verify: Some(Verify::of_mode(VerifyMode::WriteThenRead)), ..writes(Access::PERMUTATION) };
     let mut written = blocks(&kept, 16);
     written.sort_unstable();
     assert_eq!(written, [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14], "nothing twice, as it is read back");
@@ -145,8 +142,7 @@ fn zones_are_written_from_their_start_on_and_begin_again_when_they_are_full() {
 fn reads_stay_below_the_write_pointers_unless_they_may_go_beyond() {
     let job = with_pointers(Job { mix: Mix::reads(50), ..randomly(Follow::NONE) });
     let mut plan = Plan::new(&job, Region::new(0, 64 * BLOCK), 1, 0).expect("sound");
-    let mut ops = Vec::new();
-    while plan.fill(&mut ops, 37) == Filled::More {}
+    let ops = tests::pass(&mut plan);
     let mut written = [0; 16];
     for op in &ops {
         let (zone, end) = ((op.offset / BLOCK / 4) as usize, op.offset / BLOCK % 4 + 1);

@@ -13,9 +13,9 @@
 use iostack_model::Direction;
 
 use super::TraceFormat;
-use super::error::{Wrong, shown};
+use super::error::{TraceError, shown};
 use super::number;
-use super::parsed::{Action, BlockEvent, LineIos, NOTHING, Parsed, wrong_fields};
+use super::parsed::{Action, BlockEvent, NOTHING, Parsed, ParsedLine, wrong_fields};
 
 /// Beginnings of lines that blkparse prints besides events: the summary at the end, and what it reads.
 const REMARKS: &[&str] = &["CPU", "Total (", "Events (", "Skips:", "Throughput (", "Input file "];
@@ -28,7 +28,7 @@ pub(super) struct Blkparse {
 }
 
 impl Blkparse {
-    pub(super) fn line<'a>(&mut self, line: &'a str) -> Result<LineIos<'a>, Wrong> {
+    pub(super) fn line<'a>(&mut self, line: &'a str) -> ParsedLine<'a> {
         let mut words = line.split_ascii_whitespace();
         let Some(device) = words.next() else { return Ok(NOTHING) };
         if !is_device(device) {
@@ -76,7 +76,7 @@ struct RwbsKind {
 }
 
 impl RwbsKind {
-    fn parse(field: &str) -> Result<RwbsKind, Wrong> {
+    fn parse(field: &str) -> Result<RwbsKind, TraceError> {
         let rest = field.strip_prefix('F').unwrap_or(field);
         let flush_before = rest.len() < field.len();
         let mut letters = rest.chars();
@@ -89,7 +89,7 @@ impl RwbsKind {
             None | Some('F') if flush_before => None,
             _ => {
                 let what = format!("`{}` says neither read, write, discard nor flush", shown(field));
-                return Err(Wrong::line(what));
+                return Err(TraceError::line(what));
             }
         };
         let flush_after = direction == Some(Direction::Write) && letters.any(|letter| letter == 'F');

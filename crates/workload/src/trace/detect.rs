@@ -4,15 +4,11 @@ use std::io::BufRead;
 
 use super::TraceFormat;
 use super::blkparse::is_device;
-use super::error::{TraceError, Wrong, shown};
+use super::error::{TraceError, shown};
 use super::parsed::direction;
 
 /// Lines that are looked at: a few remarks may stand in front.
 const LINES: usize = 20;
-
-pub(super) fn detect(first_lines: &str) -> Option<TraceFormat> {
-    first_lines.lines().take(LINES).find_map(of_line)
-}
 
 fn of_line(line: &str) -> Option<TraceFormat> {
     if line.starts_with("fio version ") {
@@ -40,21 +36,30 @@ fn of_line(line: &str) -> Option<TraceFormat> {
     .then_some(TraceFormat::Disksim)
 }
 
-pub(super) fn detect_in(reader: &mut dyn BufRead, name: &str) -> Result<TraceFormat, TraceError> {
-    let bytes = reader.fill_buf().map_err(|error| {
-        Wrong::new(format!("cannot be read: {error}"), "see whether it is there and may be read").at(name, 0)
-    })?;
-    if bytes.starts_with(&[0x1f, 0x8b]) {
-        let remedy = "unpack it first (gunzip -k keeps the packed one)";
-        return Err(Wrong::new("it is compressed", remedy).at(name, 1));
+impl TraceFormat {
+    /// The format that the first lines of a file are written in; `None` when none fits.
+    pub fn detect(first_lines: &str) -> Option<TraceFormat> {
+        first_lines.lines().take(LINES).find_map(of_line)
     }
-    let text = String::from_utf8_lossy(bytes);
-    detect(&text).ok_or_else(|| {
-        let names: Vec<&str> = TraceFormat::ALL.iter().map(|format| format.name()).collect();
-        let what = match text.lines().next() {
-            Some(line) => format!("`{}` does not tell which format this is", shown(line)),
-            None => "it is empty".to_owned(),
-        };
-        Wrong::new(what, format!("name the format: {}", names.join(", "))).at(name, 1)
-    })
+
+    /// The same, of what a reader gives next; nothing is taken from it.
+    pub fn detect_in(reader: &mut dyn BufRead, name: &str) -> Result<TraceFormat, TraceError> {
+        let bytes = reader.fill_buf().map_err(|error| {
+            TraceError::new(format!("cannot be read: {error}"), "see whether it is there and may be read")
+                .at(name, 0)
+        })?;
+        if bytes.starts_with(&[0x1f, 0x8b]) {
+            let remedy = "unpack it first (gunzip -k keeps the packed one)";
+            return Err(TraceError::new("it is compressed", remedy).at(name, 1));
+        }
+        let text = String::from_utf8_lossy(bytes);
+        TraceFormat::detect(&text).ok_or_else(|| {
+            let names: Vec<&str> = TraceFormat::ALL.iter().map(|format| format.name()).collect();
+            let what = match text.lines().next() {
+                Some(line) => format!("`{}` does not tell which format this is", shown(line)),
+                None => "it is empty".to_owned(),
+            };
+            TraceError::new(what, format!("name the format: {}", names.join(", "))).at(name, 1)
+        })
+    }
 }

@@ -4,12 +4,12 @@
 //! that it is a read (`DiskSim` 4.0 reference manual, section on traces; `disksim_iotrace.c` reads `%lf %d %d %d %x`).
 
 use super::TraceFormat;
-use super::error::{Wrong, shown};
+use super::error::{TraceError, shown};
 use super::number;
-use super::parsed::{Action, BlockEvent, LineIos, Parsed, wrong_fields};
+use super::parsed::{Action, BlockEvent, Parsed, ParsedLine, wrong_fields};
 use iostack_model::Direction;
 
-pub(super) fn line(line: &str) -> Result<LineIos<'_>, Wrong> {
+pub(super) fn line(line: &str) -> ParsedLine<'_> {
     let mut fields = line.split_ascii_whitespace();
     let mut next = || fields.next().ok_or_else(|| wrong_fields(line, TraceFormat::Disksim));
     let (time, device, block, blocks, flags) = (next()?, next()?, next()?, next()?, next()?);
@@ -21,7 +21,7 @@ pub(super) fn line(line: &str) -> Result<LineIos<'_>, Wrong> {
     let digits = hexadecimal.bytes().all(|byte| byte.is_ascii_hexdigit());
     let flags = u32::from_str_radix(hexadecimal, 16).ok().filter(|_| digits).ok_or_else(|| {
         let what = format!("the flags `{}` are not a hexadecimal number of 32 bits", shown(flags));
-        Wrong::line(what)
+        TraceError::line(what)
     })?;
     let direction = if flags & 1 == 1 { Direction::Read } else { Direction::Write };
     Ok(Parsed {

@@ -14,25 +14,19 @@ pub struct TraceError {
     pub remedy: String,
 }
 
-/// Problem with a line, before anybody knows which.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
-    pub(super) what: String,
-    pub(super) remedy: String,
-}
-
-impl Wrong {
-    pub(super) fn new(what: impl Into<String>, remedy: impl Into<String>) -> Wrong {
-        Wrong { what: what.into(), remedy: remedy.into() }
+impl TraceError {
+    /// A problem of which nobody knows yet where it stands; [`TraceError::at`] says it.
+    pub(super) fn new(what: impl Into<String>, remedy: impl Into<String>) -> TraceError {
+        TraceError { path: String::new(), line: 0, what: what.into(), remedy: remedy.into() }
     }
 
     /// A line that only the user can put right.
-    pub(super) fn line(what: impl Into<String>) -> Wrong {
-        Wrong::new(what, "correct or remove the line")
+    pub(super) fn line(what: impl Into<String>) -> TraceError {
+        TraceError::new(what, "correct or remove the line")
     }
 
     pub(super) fn at(self, path: &str, line: u64) -> TraceError {
-        TraceError { path: path.to_owned(), line, what: self.what, remedy: self.remedy }
+        TraceError { path: path.to_owned(), line, ..self }
     }
 }
 

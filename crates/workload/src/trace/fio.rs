@@ -17,8 +17,8 @@
 
 use iostack_model::Direction;
 
-use super::error::{Wrong, shown};
-use super::parsed::{Action, BlockEvent, LineIos, NOTHING, Parsed};
+use super::error::{TraceError, shown};
+use super::parsed::{Action, BlockEvent, NOTHING, Parsed, ParsedLine};
 
 const EXAMPLES: [&str; 2] = ["/dev/sdx read 8192 4096", "1500 /dev/sdx read 8192 4096"];
 
@@ -32,7 +32,7 @@ pub(super) struct Fio {
 }
 
 impl Fio {
-    pub(super) fn line<'a>(&mut self, line: &'a str) -> Result<LineIos<'a>, Wrong> {
+    pub(super) fn line<'a>(&mut self, line: &'a str) -> ParsedLine<'a> {
         let Some(version) = self.version else {
             self.version = Some(version(line)?);
             return Ok(NOTHING);
@@ -49,7 +49,7 @@ impl Fio {
         }
     }
 
-    fn io_action<'a>(&mut self, version: u8, time: &str, fields: &[&'a str]) -> Result<LineIos<'a>, Wrong> {
+    fn io_action<'a>(&mut self, version: u8, time: &str, fields: &[&'a str]) -> ParsedLine<'a> {
         let (name, action) = (fields[0], fields[1]);
         let offset = super::number::count(fields[2], "offset")?;
         let length = super::number::count(fields[3], "length")?;
@@ -74,46 +74,46 @@ impl Fio {
 }
 
 /// `filename add`, and the like: nothing that a disk sees.
-fn file_action(version: u8, fields: &[&str]) -> Result<LineIos<'static>, Wrong> {
+fn file_action(version: u8, fields: &[&str]) -> ParsedLine<'static> {
     match fields[1] {
         "add" | "open" | "close" | "unlink" => Ok(NOTHING),
         other => Err(unknown(other, version)),
     }
 }
 
-fn version(line: &str) -> Result<u8, Wrong> {
+fn version(line: &str) -> Result<u8, TraceError> {
     match line.trim_end() {
         "fio version 2 iolog" => Ok(2),
         "fio version 3 iolog" => Ok(3),
-        other if other.starts_with("fio version ") => Err(Wrong::new(
+        other if other.starts_with("fio version ") => Err(TraceError::new(
             format!("`{}` is a version that is not known here", shown(other)),
             "have fio write version 2 or 3",
         )),
-        other => Err(Wrong::new(
+        other => Err(TraceError::new(
             format!("the first line of fio's log names its version, and is not `{}`", shown(other)),
             "add `fio version 2 iolog`, or `fio version 3 iolog` when each line begins with a time",
         )),
     }
 }
 
-fn unknown(action: &str, version: u8) -> Wrong {
+fn unknown(action: &str, version: u8) -> TraceError {
     let remedy = match action {
         "wait" => "remove the line: in version 3 each line has its time",
         _ => {
             "there are read, write, trim, sync, datasync; wait (version 2); add, open, close without numbers"
         }
     };
-    Wrong::new(format!("version {version} of fio's log has no `{}` here", shown(action)), remedy)
+    TraceError::new(format!("version {version} of fio's log has no `{}` here", shown(action)), remedy)
 }
 
-fn wrong_line(line: &str, version: u8) -> Wrong {
+fn wrong_line(line: &str, version: u8) -> TraceError {
     let example = EXAMPLES[usize::from(version == 3)];
-    Wrong::new(
+    TraceError::new(
         format!("`{}` is not a line of version {version} of fio's log", shown(line)),
         format!("a line looks like `{example}`; correct or remove it"),
     )
 }
 
-fn too_long(typed: &str) -> Wrong {
-    Wrong::line(format!("a wait until `{}` ms never ends", shown(typed)))
+fn too_long(typed: &str) -> TraceError {
+    TraceError::line(format!("a wait until `{}` ms never ends", shown(typed)))
 }

@@ -28,14 +28,12 @@ mod recording;
 mod spc;
 mod survey;
 
-use std::io::BufRead;
-
 use iostack_model::{Bytes, Direction, Nanos};
 
 pub use binary::as_text;
 pub use error::TraceError;
 pub use opened::{OpenFifo, Opened};
-pub use reader::Trace;
+pub use reader::{Trace, open, open_with};
 pub use recording::{FILE_SPAN, Recording, kept};
 pub use survey::{DiskSeen, Survey, survey};
 
@@ -96,16 +94,6 @@ impl TraceFormat {
     pub fn example(self) -> &'static str {
         FORMATS[self as usize].2
     }
-
-    /// The format that the first lines of a file are written in; `None` when none fits.
-    pub fn detect(first_lines: &str) -> Option<TraceFormat> {
-        detect::detect(first_lines)
-    }
-
-    /// The same, of what a reader gives next; nothing is taken from it.
-    pub fn detect_in(reader: &mut dyn BufRead, name: &str) -> Result<TraceFormat, TraceError> {
-        detect::detect_in(reader, name)
-    }
 }
 
 /// Disks of a trace that are replayed, and their places on the device.
@@ -119,6 +107,8 @@ pub enum Disks {
     One,
     /// This one; I/Os of others are passed over.
     Only(String),
+    /// All, each from byte 0.
+    Each,
     /// Each begins at its byte of the device; one that is not in the list is an error. [`Survey::laid`] makes the list.
     Laid(Vec<(String, u64)>),
 }
@@ -142,14 +132,4 @@ pub struct TraceOptions {
     pub disks: Disks,
     /// Treatment of I/Os that the device is too small for.
     pub beyond: Beyond,
-}
-
-/// Reads a trace of one disk; `name` names it in errors.
-pub fn open(reader: Box<dyn BufRead>, format: TraceFormat, name: &str) -> Trace {
-    open_with(reader, format, name, TraceOptions::default())
-}
-
-/// Reads a trace.
-pub fn open_with(reader: Box<dyn BufRead>, format: TraceFormat, name: &str, options: TraceOptions) -> Trace {
-    Trace::new(reader, format, name, options)
 }

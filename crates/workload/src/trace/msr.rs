@@ -4,14 +4,14 @@
 //! SNIA's IOTTA repository, block I/O trace 387).
 
 use super::TraceFormat;
-use super::error::{Wrong, shown};
+use super::error::{TraceError, shown};
 use super::number;
-use super::parsed::{BlockEvent, LineIos, NOTHING, Parsed, direction, wrong_fields};
+use super::parsed::{BlockEvent, NOTHING, Parsed, ParsedLine, direction, wrong_fields};
 
 /// Length of a tick of a Windows file time, ns.
 const TICK: u64 = 100;
 
-pub(super) fn line(line: &str, number: u64) -> Result<LineIos<'_>, Wrong> {
+pub(super) fn line(line: &str, number: u64) -> ParsedLine<'_> {
     let is_header =
         number == 1 && line.get(..10).is_some_and(|begin| begin.eq_ignore_ascii_case("timestamp,"));
     if is_header {
@@ -23,7 +23,7 @@ pub(super) fn line(line: &str, number: u64) -> Result<LineIos<'_>, Wrong> {
     let ticks = number::count(time, "timestamp")?;
     let at = ticks
         .checked_mul(TICK)
-        .ok_or_else(|| Wrong::line(format!("the timestamp `{}` is after the year 2185", shown(time))))?;
+        .ok_or_else(|| TraceError::line(format!("the timestamp `{}` is after the year 2185", shown(time))))?;
     Ok(Parsed {
         at,
         disk: [host, disk],

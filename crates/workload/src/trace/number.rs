@@ -1,6 +1,6 @@
 //! Numbers of traces, exactly: a time with a fraction does not pass through floating point.
 
-use super::error::{Wrong, shown};
+use super::error::{TraceError, shown};
 
 /// Digits of a fraction that are looked at: a day in units of a picosecond.
 const FRACTION_DIGITS: usize = 18;
@@ -31,30 +31,30 @@ fn with_exponent(text: &str, unit: u64) -> Option<u64> {
 }
 
 /// The number of a field, or what is wrong with it.
-pub(super) fn count(field: &str, meaning: &str) -> Result<u64, Wrong> {
+pub(super) fn count(field: &str, meaning: &str) -> Result<u64, TraceError> {
     let digits = !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit());
     field.parse().ok().filter(|_| digits).ok_or_else(|| {
         let why = if digits { "is larger than 2^64" } else { "is not a whole number" };
-        Wrong::line(format!("the {meaning} `{}` {why}", shown(field)))
+        TraceError::line(format!("the {meaning} `{}` {why}", shown(field)))
     })
 }
 
 /// The time of a field in units of `unit` ns, or what is wrong with it.
-pub(super) fn time(field: &str, unit: u64, name_of_unit: &str) -> Result<u64, Wrong> {
+pub(super) fn time(field: &str, unit: u64, name_of_unit: &str) -> Result<u64, TraceError> {
     scaled(field, unit).ok_or_else(|| {
         let what = format!(
             "the time `{}` is not a number of {name_of_unit} that ends within 584 years",
             shown(field)
         );
-        Wrong::line(what)
+        TraceError::line(what)
     })
 }
 
 /// Sectors of 512 bytes as bytes.
-pub(super) fn sectors(count: u64, meaning: &str) -> Result<u64, Wrong> {
+pub(super) fn sectors(count: u64, meaning: &str) -> Result<u64, TraceError> {
     count
         .checked_mul(512)
-        .ok_or_else(|| Wrong::line(format!("the {meaning} of {count} sectors is beyond 2^64 bytes")))
+        .ok_or_else(|| TraceError::line(format!("the {meaning} of {count} sectors is beyond 2^64 bytes")))
 }
 
 #[cfg(test)]

@@ -82,12 +82,8 @@ impl<'a> Opened<'a> {
 
     /// These disks of it; `beyond`: what becomes of I/Os behind the target's end.
     pub fn read_as(&self, disks: Disks, beyond: Beyond) -> anyhow::Result<Trace> {
-        Ok(open_with(
-            reader(self.recorded, self.fifo)?,
-            self.format,
-            &self.name,
-            TraceOptions { disks, beyond },
-        ))
+        let reader = reader(self.recorded, self.fifo)?;
+        Ok(open_with(reader, self.format, &self.name, TraceOptions { disks, beyond }))
     }
 
     /// All of the trace in memory; an error where nothing of it is left.
@@ -126,14 +122,14 @@ impl<'a> Opened<'a> {
 static ONCE: Mutex<BTreeMap<PathBuf, Arc<[u8]>>> = Mutex::new(BTreeMap::new());
 
 fn reader(recorded: &Recorded, fifo: OpenFifo) -> anyhow::Result<Box<dyn BufRead>> {
-    let bytes: io::Result<Box<dyn BufRead>> = match recorded.file.metadata() {
-        Ok(data) if data.file_type().is_fifo() => {
-            once(&recorded.file, fifo).map(|bytes| -> Box<dyn BufRead> { Box::new(Cursor::new(bytes)) })
+    let path = &recorded.file;
+    let open = || -> io::Result<Box<dyn BufRead>> {
+        if path.metadata()?.file_type().is_fifo() {
+            return as_text(Box::new(Cursor::new(once(path, fifo)?)));
         }
-        _ => File::open(&recorded.file).map(|file| -> Box<dyn BufRead> { Box::new(BufReader::new(file)) }),
+        as_text(Box::new(BufReader::new(File::open(path)?)))
     };
-    let opened = bytes.and_then(as_text);
-    opened.with_context(|| format!("cannot read the trace `{}`", recorded.file.display()))
+    open().with_context(|| format!("cannot read the trace `{}`", path.display()))
 }
 
 /// All that comes through a FIFO, until its last writer is gone.

@@ -3,7 +3,7 @@
 use iostack_model::Direction;
 
 use super::TraceFormat;
-use super::error::{Wrong, shown};
+use super::error::{TraceError, shown};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
@@ -36,6 +36,9 @@ pub(super) struct Parsed<'a> {
 /// The I/Os of a line: most have one, remarks have none, and a write with a barrier has three.
 pub(super) type LineIos<'a> = [Option<Parsed<'a>>; 3];
 
+/// What came of a line.
+pub(super) type ParsedLine<'a> = Result<LineIos<'a>, TraceError>;
+
 /// A line without I/O.
 pub(super) const NOTHING: LineIos<'static> = [None, None, None];
 
@@ -47,20 +50,20 @@ impl<'a> Parsed<'a> {
 }
 
 /// `R`, `W`, `Read`, `Write` in any case.
-pub(super) fn direction(field: &str) -> Result<Action, Wrong> {
+pub(super) fn direction(field: &str) -> Result<Action, TraceError> {
     let is_one_of = |words: [&str; 2]| words.iter().any(|word| field.eq_ignore_ascii_case(word));
     if is_one_of(["r", "read"]) {
         Ok(Action::Of(Direction::Read))
     } else if is_one_of(["w", "write"]) {
         Ok(Action::Of(Direction::Write))
     } else {
-        Err(Wrong::line(format!("`{}` is neither read nor write", shown(field))))
+        Err(TraceError::line(format!("`{}` is neither read nor write", shown(field))))
     }
 }
 
 /// A line with the wrong number of fields.
-pub(super) fn wrong_fields(line: &str, format: TraceFormat) -> Wrong {
-    Wrong::new(
+pub(super) fn wrong_fields(line: &str, format: TraceFormat) -> TraceError {
+    TraceError::new(
         format!("`{}` is not a line of the format {}", shown(line), format.name()),
         format!("a line looks like `{}`; correct or remove it, or name the right format", format.example()),
     )

@@ -1,8 +1,7 @@
 //! Which parser reads the lines of which format?
 
 use super::TraceFormat;
-use super::error::Wrong;
-use super::parsed::{LineIos, NOTHING};
+use super::parsed::{NOTHING, ParsedLine};
 use super::{blkparse::Blkparse, disksim, fio::Fio, msr, spc};
 
 /// The parser of a format, with what it remembers from line to line.
@@ -18,7 +17,7 @@ impl FormatParser {
     }
 
     /// The I/Os of line `number`, which has no line end.
-    pub(super) fn line<'a>(&mut self, line: &'a str, number: u64) -> Result<LineIos<'a>, Wrong> {
+    pub(super) fn line<'a>(&mut self, line: &'a str, number: u64) -> ParsedLine<'a> {
         match self.format {
             TraceFormat::FioIolog => self.fio.line(line),
             TraceFormat::Blkparse => self.blkparse.line(line),

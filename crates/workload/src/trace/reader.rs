@@ -8,7 +8,7 @@ use std::io::{BufRead, Read};
 
 use iostack_model::{Direction, Nanos};
 
-use super::error::{TraceError, Wrong, shown};
+use super::error::{TraceError, shown};
 use super::parsed::{Action, BlockEvent, Parsed};
 use super::parser::FormatParser;
 use super::{Beyond, Disks, TraceFormat, TraceIo, TraceOptions};
@@ -64,38 +64,30 @@ pub(super) struct Located {
     pub(super) disk: u32,
 }
 
+/// Reads a trace of one disk; `name` names it in errors.
+pub fn open(reader: Box<dyn BufRead>, format: TraceFormat, name: &str) -> Trace {
+    open_with(reader, format, name, TraceOptions::default())
+}
+
+/// Reads a trace.
+pub fn open_with(reader: Box<dyn BufRead>, format: TraceFormat, name: &str, options: TraceOptions) -> Trace {
+    Trace {
+        name: name.to_owned(),
+        lines: Lines { reader, number: 0, bytes: Vec::new() },
+        parser: FormatParser::of_format(format),
+        places: DiskPlaces { options, ..DiskPlaces::default() },
+        window: VecDeque::with_capacity(WINDOW + 8),
+        event: None,
+        first: None,
+        last: 0,
+        end: None,
+        is_over: false,
+        empty: 0,
+        leap: None,
+    }
+}
+
 impl Trace {
-    pub(super) fn new(
-        reader: Box<dyn BufRead>,
-        format: TraceFormat,
-        name: &str,
-        options: TraceOptions,
-    ) -> Trace {
-        Trace::placed(reader, format, name, DiskPlaces::new(Some(options.disks), options.beyond))
-    }
-
-    /// All disks, each from its own byte 0.
-    pub(super) fn of_all(reader: Box<dyn BufRead>, format: TraceFormat, name: &str) -> Trace {
-        Trace::placed(reader, format, name, DiskPlaces::new(None, Beyond::Unknown))
-    }
-
-    fn placed(reader: Box<dyn BufRead>, format: TraceFormat, name: &str, places: DiskPlaces) -> Trace {
-        Trace {
-            name: name.to_owned(),
-            lines: Lines { reader, number: 0, bytes: Vec::new() },
-            parser: FormatParser::of_format(format),
-            places,
-            window: VecDeque::with_capacity(WINDOW + 8),
-            event: None,
-            first: None,
-            last: 0,
-            end: None,
-            is_over: false,
-            empty: 0,
-            leap: None,
-        }
-    }
-
     /// Reads and writes of no bytes at all, which were left out so far.
     pub fn empty(&self) -> u64 {
         self.empty
@@ -149,7 +141,7 @@ impl Trace {
     fn take_line(&mut self) -> Result<(), Option<TraceError>> {
         let Trace { name, lines, parser, places, window, event, empty, .. } = self;
         let number = lines.number + 1;
-        let put = |wrong: Wrong| Some(wrong.at(name, number));
+        let put = |wrong: TraceError| Some(wrong.at(name, number));
         let Some(line) = lines.next().map_err(put)? else { return Err(None) };
         for parsed in parser.line(line, number).map_err(put)?.into_iter().flatten() {
             if event.is_some_and(|event| event != parsed.event) {
@@ -162,7 +154,7 @@ impl Trace {
             }
             let mut rest = parsed;
             loop {
-                let io = part(&rest, base, places.beyond).map_err(put)?;
+                let io = part(&rest, base, places.options.beyond).map_err(put)?;
                 insert(window, HeldIo { at: parsed.at, line: number, disk, event: parsed.event, io });
                 if io.flush || u64::from(io.length) == rest.length {
                     break;
@@ -187,11 +179,11 @@ impl Trace {
             [] => "it has none at all".to_owned(),
             names => format!("it has {}", listed(names)),
         };
-        let what = match &self.places.disks {
-            Some(Disks::Only(wanted)) => format!("no I/O of the disk `{}`", shown(wanted)),
+        let what = match &self.places.options.disks {
+            Disks::Only(wanted) => format!("no I/O of the disk `{}`", shown(wanted)),
             _ => "no I/O in it".to_owned(),
         };
-        Wrong::new(format!("{what}; {met}"), "look at the file").at(&self.name, 0)
+        TraceError::new(format!("{what}; {met}"), "look at the file").at(&self.name, 0)
     }
 
     fn out_of_order(&mut self, held: &HeldIo) -> TraceError {
@@ -200,7 +192,7 @@ impl Trace {
         self.end = None;
         let back = Nanos(self.last - held.at);
         let what = format!("its time is {back} before that of an I/O more than {WINDOW} I/Os above");
-        Wrong::new(what, "sort the lines by time").at(&self.name, held.line)
+        TraceError::new(what, "sort the lines by time").at(&self.name, held.line)
     }
 }
 
@@ -223,17 +215,12 @@ fn insert(window: &mut VecDeque<HeldIo>, held: HeldIo) {
 }
 
 /// The beginning of an I/O, or all of it, as it is replayed: at its place on the device.
-fn part(parsed: &Parsed<'_>, base: u64, beyond: Beyond) -> Result<TraceIo, Wrong> {
+fn part(parsed: &Parsed<'_>, base: u64, beyond: Beyond) -> Result<TraceIo, TraceError> {
     let direction = match parsed.action {
         Action::Of(direction) => direction,
         Action::Flush => {
-            return Ok(TraceIo {
-                at: Nanos(0),
-                direction: Direction::Write,
-                offset: 0,
-                length: 0,
-                flush: true,
-            });
+            let (at, direction) = (Nanos(0), Direction::Write);
+            return Ok(TraceIo { at, direction, offset: 0, length: 0, flush: true });
         }
     };
     let is_long_trim = direction == Direction::Trim && parsed.length > u64::from(u32::MAX);
@@ -241,23 +228,23 @@ fn part(parsed: &Parsed<'_>, base: u64, beyond: Beyond) -> Result<TraceIo, Wrong
     let too_long = || {
         let most = if is_long_trim { "16 TiB" } else { "4 GiB" };
         let what = format!("a {} of {} bytes is longer than {most}", direction.name(), parsed.length);
-        Wrong::new(what, "see whether the format is the right one")
+        TraceError::new(what, "see whether the format is the right one")
     };
     let length = u32::try_from(length).map_err(|_| too_long())?;
     let offset = base.checked_add(parsed.offset);
-    let end = offset
-        .and_then(|offset| offset.checked_add(parsed.length))
-        .ok_or_else(|| Wrong::new("it ends beyond 2^64 bytes", "see whether the format is the right one"))?;
+    let end = offset.and_then(|offset| offset.checked_add(parsed.length)).ok_or_else(|| {
+        TraceError::new("it ends beyond 2^64 bytes", "see whether the format is the right one")
+    })?;
     let offset = placed(end - parsed.length, length, end, beyond)?;
     Ok(TraceIo { at: Nanos(0), direction, offset, length, flush: false })
 }
 
 /// First byte of an I/O on a device that may be too small for it.
-fn placed(offset: u64, length: u32, end: u64, beyond: Beyond) -> Result<u64, Wrong> {
+fn placed(offset: u64, length: u32, end: u64, beyond: Beyond) -> Result<u64, TraceError> {
     match beyond {
         Beyond::Refuse(size) if end > size.0 => {
             let what = format!("the I/O ends at byte {end}, but the device has {}", size.0);
-            Err(Wrong::new(
+            Err(TraceError::new(
                 what,
                 "replay on a larger device, choose one disk of the trace, or let it wrap around",
             ))
@@ -266,7 +253,7 @@ fn placed(offset: u64, length: u32, end: u64, beyond: Beyond) -> Result<u64, Wro
             let size = size.0 / WRAP_UNIT * WRAP_UNIT;
             if u64::from(length) > size {
                 let what = format!("the I/O has {length} bytes, but the device only {size}");
-                return Err(Wrong::new(what, "replay on a larger device"));
+                return Err(TraceError::new(what, "replay on a larger device"));
             }
             let offset = offset % size;
             // What would go across the end begins at the start instead.
@@ -277,10 +264,9 @@ fn placed(offset: u64, length: u32, end: u64, beyond: Beyond) -> Result<u64, Wro
 }
 
 /// Place of each disk of the trace on the device.
+#[derive(Default)]
 struct DiskPlaces {
-    /// `None`: all of them are told apart, none is moved.
-    disks: Option<Disks>,
-    beyond: Beyond,
+    options: TraceOptions,
     names: Vec<String>,
     numbers: BTreeMap<String, u32>,
     /// First byte on the device; `None` for disks that are passed over.
@@ -289,13 +275,8 @@ struct DiskPlaces {
 }
 
 impl DiskPlaces {
-    fn new(disks: Option<Disks>, beyond: Beyond) -> DiskPlaces {
-        let (names, numbers, bases) = Default::default();
-        DiskPlaces { disks, beyond, names, numbers, bases, last: 0 }
-    }
-
     /// Number of a disk, and its first byte on the device; `None` when it is passed over.
-    fn place(&mut self, parts: &[&str; 2]) -> Result<Option<(u32, u64)>, Wrong> {
+    fn place(&mut self, parts: &[&str; 2]) -> Result<Option<(u32, u64)>, TraceError> {
         if !self.names.get(self.last).is_some_and(|name| is_joined(name, parts)) {
             let name = joined(parts);
             self.last = match self.numbers.get(&name) {
@@ -307,18 +288,24 @@ impl DiskPlaces {
     }
 
     /// A disk that has not been met yet.
-    fn add(&mut self, name: String) -> Result<usize, Wrong> {
-        let base = match &self.disks {
-            None => Some(0),
-            Some(Disks::One) => match self.names.first() {
+    fn add(&mut self, name: String) -> Result<usize, TraceError> {
+        let base = match &self.options.disks {
+            Disks::One => match self.names.first() {
                 None => Some(0),
-                Some(first) => return Err(second(first, &name)),
+                Some(first) => {
+                    let (first, now) = (shown(first), shown(&name));
+                    let what = format!("the trace is of several disks: `{first}` and now `{now}`");
+                    let remedy = "choose one of them, or have them laid one after the other";
+                    return Err(TraceError::new(what, remedy));
+                }
             },
-            Some(Disks::Only(wanted)) => (*wanted == name).then_some(0),
-            Some(Disks::Laid(list)) => {
+            Disks::Each => Some(0),
+            Disks::Only(wanted) => (*wanted == name).then_some(0),
+            Disks::Laid(list) => {
                 let found = list.iter().find(|(known, _)| *known == name);
-                let base = found.map(|&(_, base)| base).ok_or_else(|| not_laid(&name))?;
-                Some(base)
+                let what = || format!("the disk `{}` has been given no place", shown(&name));
+                let remedy = "give it one, or choose one disk";
+                Some(found.ok_or_else(|| TraceError::new(what(), remedy))?.1)
             }
         };
         let number = self.names.len();
@@ -327,18 +314,6 @@ impl DiskPlaces {
         self.bases.push(base);
         Ok(number)
     }
-}
-
-fn second(first: &str, second: &str) -> Wrong {
-    let what = format!("the trace is of several disks: `{}` and now `{}`", shown(first), shown(second));
-    Wrong::new(what, "choose one of them, or have them laid one after the other")
-}
-
-fn not_laid(name: &str) -> Wrong {
-    Wrong::new(
-        format!("the disk `{}` has been given no place", shown(name)),
-        "give it one, or choose one disk",
-    )
 }
 
 fn joined(parts: &[&str; 2]) -> String {
@@ -375,12 +350,12 @@ struct Lines {
 
 impl Lines {
     /// The next line without its end.
-    fn next(&mut self) -> Result<Option<&str>, Wrong> {
+    fn next(&mut self) -> Result<Option<&str>, TraceError> {
         self.bytes.clear();
         let mut limited = self.reader.by_ref().take(LINE_MAX);
-        let count = limited
-            .read_until(b'\n', &mut self.bytes)
-            .map_err(|error| Wrong::new(format!("cannot be read: {error}"), "see whether it is whole"))?;
+        let count = limited.read_until(b'\n', &mut self.bytes).map_err(|error| {
+            TraceError::new(format!("cannot be read: {error}"), "see whether it is whole")
+        })?;
         if count == 0 {
             return Ok(None);
         }
@@ -389,11 +364,11 @@ impl Lines {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if count as u64 == LINE_MAX && self.bytes.last() != Some(&b'\n') {
             let what = format!("the line is longer than {LINE_MAX} bytes");
-            return Err(Wrong::new(what, "see whether the file is a trace, and unpacked"));
+            return Err(TraceError::new(what, "see whether the file is a trace, and unpacked"));
         }
         match std::str::from_utf8(line) {
             Ok(line) => Ok(Some(line)),
-            Err(_) => Err(Wrong::new(
+            Err(_) => Err(TraceError::new(
                 format!("`{}` is not text", shown(&String::from_utf8_lossy(line))),
                 "see whether the file is a trace, and unpacked",
             )),

@@ -4,11 +4,10 @@
 //! The specification leaves the size of a block to the description of each trace; in those that are public it is 512 bytes.
 
 use super::TraceFormat;
-use super::error::Wrong;
 use super::number;
-use super::parsed::{BlockEvent, LineIos, Parsed, direction, wrong_fields};
+use super::parsed::{BlockEvent, Parsed, ParsedLine, direction, wrong_fields};
 
-pub(super) fn line(line: &str) -> Result<LineIos<'_>, Wrong> {
+pub(super) fn line(line: &str) -> ParsedLine<'_> {
     let mut fields = line.split(',').map(str::trim);
     let mut next = || fields.next().ok_or_else(|| wrong_fields(line, TraceFormat::Spc));
     let (unit, block, size, opcode, time) = (next()?, next()?, next()?, next()?, next()?);

@@ -4,8 +4,7 @@ use std::io::BufRead;
 
 use iostack_model::{Bytes, Direction, Nanos};
 
-use super::reader::Trace;
-use super::{Disks, TraceError, TraceFormat};
+use super::{Disks, TraceError, TraceFormat, TraceOptions, open_with};
 
 /// Disks that are laid one after the other begin at multiples of this.
 const ALIGN: u64 = 1 << 20;
@@ -38,7 +37,8 @@ pub struct Survey {
 
 /// Reads a trace to its end.
 pub fn survey(reader: Box<dyn BufRead>, format: TraceFormat, name: &str) -> Result<Survey, TraceError> {
-    let mut trace = Trace::of_all(reader, format, name);
+    let options = TraceOptions { disks: Disks::Each, ..TraceOptions::default() };
+    let mut trace = open_with(reader, format, name, options);
     let mut found = Survey::default();
     while let Some(located) = trace.next_located() {
         let located = located?;

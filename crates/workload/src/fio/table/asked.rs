@@ -5,17 +5,18 @@ use iostack_model::{Ends, Nanos};
 use super::{Row, row};
 use crate::fio::engines::{ENGINES, set_hipri, set_ioengine, set_ring, set_stat_call};
 use crate::fio::set::{
-    SECOND, above_zero, set_bs, set_bsrange, set_bssplit, set_distribution, set_ignored_errors, set_kb_base,
+    SECOND, above_zero, set_bs, set_bsrange, set_bssplit, set_distribution, set_ignored_errors,
     set_norandommap, set_percentage_random, set_reads, set_rw, set_start_delay,
 };
 use crate::fio::units::{amount, seconds, size, time};
-use crate::options::value::{any, assign, count, one_of, positive, put, refused, switch, whole};
+use crate::options::value::{any, assign, count, one_of, positive, put, refused, switch, text, whole};
 
 pub(super) const ROWS: &[Row] = &[
-    row("name", |draft, text| assign(&mut draft.job.name, Ok(text)))
+    row("name", put!(job.name, text::<String>))
         .says("What reports call the job; in a global section it says nothing", "randread"),
     row("description", |_, _| Ok(())).says("Kept with the job's options", "nightly"),
-    row("kb_base", set_kb_base)
+    // Taken before all other options of the section; here it is only judged.
+    row("kb_base", |_, text| one_of(text, &[("1024", ()), ("1000", ())]))
         .says("What a size's `k` counts: 1024 or 1000 (`KiB` the other)", "1024, 1000"),
     row("rw", set_rw)
         .says("Direction and order; `read:8k` leaves gaps, `read:-8k` goes back, `randread:8` draws every 8th place", "randread, rw, write, read:8k")
@@ -91,8 +92,7 @@ pub(super) const ROWS: &[Row] = &[
         .alone()
         .leaning_on("ioengine"),
     row("direct", put!(job.direct, switch)).says("Bypass the page cache", "1"),
-    row("buffered", |draft, text| assign(&mut draft.job.direct, Ok(!switch(text)?)))
-        .says("The opposite of `direct`", "0"),
+    row("buffered", put!(job.direct, not switch)).says("The opposite of `direct`", "0"),
     row("invalidate", put!(job.invalidate, switch)).says("Drop the target's page cache before starting", "1"),
     row("runtime", |draft, text| assign(&mut draft.job.runtime, Ok(above_zero(time(text, SECOND)?.0).map(Nanos))))
         .says("Stop after this time; a bare number is seconds", "30, 5m")
@@ -113,39 +113,31 @@ pub(super) const ROWS: &[Row] = &[
     row("group_reporting", put!(group_reporting, switch))
         .says("One report for all jobs up to the next stonewall or new_group", "1")
         .alone(),
-    row("new_group", put!(new_group, switch)).says("Begin a new report group", "1").alone(),
+    row("new_group", put!(job.new_group, switch)).says("Begin a new report group", "1").alone(),
     row("stonewall", put!(job.stonewall, switch))
         .says("Start only after all earlier jobs have ended", "1")
         .alone()
         .or(&["wait_for_previous"]),
-    row("wait_for", |draft, text| assign(&mut draft.job.wait_for, Ok(text.to_owned())))
+    row("wait_for", put!(job.wait_for, text::<String>))
         .says("Start only after the jobs before it that have this name have ended", "first"),
     row("exitall", put!(exit_all, switch)).says("End all jobs that run with the first that ends", "1").alone(),
-    row("exit_what", |draft, text| {
-        let words = [("group", Ends::Beside), ("stonewall", Ends::Beside), ("all", Ends::All)];
-        assign(&mut draft.exit_what, one_of(text, &words))
-    })
-    .says("Whom exitall ends: those that run, or those behind them too", "stonewall, all"),
+    row("exit_what", put!(exit_what, of [("group", Ends::Beside), ("stonewall", Ends::Beside), ("all", Ends::All)]))
+        .says("Whom exitall ends: those that run, or those behind them too", "stonewall, all"),
     row("norandommap", set_norandommap)
         .says("Independent random draws, instead of each block once", "1")
         .alone()
         .leaning_on("rw"),
-    row("random_generator", |draft, text| {
-        let words = [("tausworthe", false), ("tausworthe64", false), ("lfsr", true)];
-        assign(&mut draft.draws_once, one_of(text, &words))
-    })
-    .says("With lfsr each block is drawn once also with norandommap", "lfsr"),
+    row("random_generator", put!(draws_once, of [("tausworthe", false), ("tausworthe64", false), ("lfsr", true)]))
+        .says("With lfsr each block is drawn once also with norandommap", "lfsr"),
     row("random_distribution", set_distribution)
         .says("Which blocks are likelier", "random, zipf:1.2, zoned:60/10:40/90")
         .leaning_on("rw"),
     row("percentage_random", set_percentage_random)
         .says("Percent of a random job's I/Os that are at random; the others go on behind the last", "50")
         .leaning_on("rw"),
-    row("rw_sequencer", |draft, text| {
-        assign(&mut draft.job.follow.again, one_of(text, &[("sequential", false), ("identical", true)]))
-    })
-    .says("The I/Os between those of `randread:8` go on, or repeat the place", "sequential, identical")
-    .leaning_on("rw"),
+    row("rw_sequencer", put!(job.follow.again, of [("sequential", false), ("identical", true)]))
+        .says("The I/Os between those of `randread:8` go on, or repeat the place", "sequential, identical")
+        .leaning_on("rw"),
     row("zonemode", |draft, text| {
         let words = [("none", (false, false)), ("strided", (true, false)), ("zbd", (false, true))];
         (draft.zone_mode, draft.zbd) = one_of(text, &words)?;

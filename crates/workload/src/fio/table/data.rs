@@ -5,7 +5,7 @@ use iostack_model::Data;
 use super::{Row, row};
 use crate::fio::set::{many, set_sync, set_sync_range, set_verify};
 use crate::fio::units::size;
-use crate::options::value::{assign, bad, count, one_of, pattern, put, refused, switch, up_to, whole};
+use crate::options::value::{assign, bad, count, pattern, put, refused, switch, up_to, whole};
 
 pub(super) const ROWS: &[Row] = &[
     row("fsync", put!(job.sync.fsync_every, count)).says("fsync after so many writes", "32"),
@@ -17,13 +17,15 @@ pub(super) const ROWS: &[Row] = &[
     row("sync", set_sync).says("Each write is on the medium before it returns", "0, 1, dsync"),
     row("verify", set_verify)
         .says("Prove that data comes back; crc32c does it, whatever checksum is named", "crc32c, md5"),
-    row("do_verify", put!(do_verify, switch)).says("Read back what was written", "1"),
+    row("do_verify", put!(reads_nothing_back, not switch)).says("Read back what was written", "1"),
     row("verify_only", put!(verify_only, switch)).says("Check what an earlier job wrote", "1").alone(),
     row("verify_backlog", put!(verify_backlog, many))
         .says("Read back what was written whenever so many blocks wait for it, not only at the end", "1024"),
     row("verify_backlog_batch", put!(verify_backlog_batch, many))
         .says("So many of them at a time; default all", "64"),
-    row("verify_fatal", put!(verify_fatal, switch)).says("Stop at the first block that does not verify", "1"),
+    row("verify_fatal", put!(job.verify => fatal, switch))
+        .says("Stop at the first block that does not verify", "1")
+        .leaning_on("verify"),
     row("trim_percentage", put!(trims.percent, up_to::<100>)).says(
         "Percent of what a verifying job writes that is trimmed along the way, with trim_backlog",
         "10",
@@ -55,10 +57,10 @@ pub(super) const ROWS: &[Row] = &[
     .leaning_on("buffer_compress_percentage"),
     row("dedupe_percentage", put!(repeated.percent, up_to::<100>))
         .says("Percent of the blocks of 4 KiB that were written before", "50"),
-    row("dedupe_mode", |draft, text| {
-        assign(&mut draft.by_set, one_of(text, &[("repeat", false), ("working_set", true)]))
-    })
-    .says("What they repeat: one block at each place of the buffers, or one of a set", "repeat, working_set"),
+    row("dedupe_mode", put!(by_set, of [("repeat", false), ("working_set", true)])).says(
+        "What they repeat: one block at each place of the buffers, or one of a set",
+        "repeat, working_set",
+    ),
     row("dedupe_working_set_percentage", |draft, text| {
         assign(&mut draft.repeated.set_percent, Ok(whole(text, 1, 100)? as u8))
     })

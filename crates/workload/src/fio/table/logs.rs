@@ -1,15 +1,17 @@
 //! What is replayed, and what is kept of each I/O?
 
+use std::path::PathBuf;
+
 use iostack_model::{Nanos, Recorded};
 
 use super::{MILLISECOND, Row, row};
 use crate::fio::draft::Draft;
-use crate::fio::set::{prefix, set_replay_skip};
+use crate::fio::set::set_replay_skip;
 use crate::fio::units::size;
-use crate::options::value::{ValueError, assign, percentiles, positive, put, switch, up_to, whole};
+use crate::options::value::{ValueError, assign, percentiles, positive, put, switch, text, up_to, whole};
 
 pub(super) const ROWS: &[Row] = &[
-    row("read_iolog", |draft, text| assign(&mut recorded(draft).file, Ok(text)))
+    row("read_iolog", |draft, file| assign(&mut recorded(draft).file, Ok(file)))
         .says("Replay this trace (fio's, or any other that `replay` knows) instead", "disk.log"),
     row("replay_no_stall", |draft, text| {
         if switch(text)? {
@@ -34,32 +36,20 @@ pub(super) const ROWS: &[Row] = &[
     .says("Offsets of the trace are rounded down to multiples of it", "4k"),
     row("replay_skip", set_replay_skip)
         .says("What of the trace is left out: read, write, trim, sync", "write,trim"),
-    row("write_iolog", |draft, text| assign(&mut draft.job.logs.trace, Ok(prefix(text))))
+    row("write_iolog", put!(job.logs.trace, text::<PathBuf>))
         .says("Write each I/O to this file, as a trace that read_iolog takes", "disk.log"),
-    row("write_bw_log", |draft, text| {
-        (draft.logs_by_name[0], draft.job.logs.bandwidth) = (text.is_empty(), prefix(text));
-        Ok(())
-    })
-    .says("Write PREFIX_bw.N.log", "run1")
-    .alone(),
-    row("write_lat_log", |draft, text| {
-        (draft.logs_by_name[1], draft.job.logs.latency) = (text.is_empty(), prefix(text));
-        Ok(())
-    })
-    .says("Write PREFIX_lat.N.log, _slat and _clat", "run1")
-    .alone(),
-    row("write_iops_log", |draft, text| {
-        (draft.logs_by_name[2], draft.job.logs.iops) = (text.is_empty(), prefix(text));
-        Ok(())
-    })
-    .says("Write PREFIX_iops.N.log", "run1")
-    .alone(),
-    row("write_hist_log", |draft, text| {
-        (draft.logs_by_name[3], draft.job.logs.histogram) = (text.is_empty(), prefix(text));
-        Ok(())
-    })
-    .says("Write PREFIX_clat_hist.N.log, with log_hist_msec", "run1")
-    .alone(),
+    row("write_bw_log", put!(job.logs.bandwidth, text::<PathBuf>))
+        .says("Write PREFIX_bw.N.log", "run1")
+        .alone(),
+    row("write_lat_log", put!(job.logs.latency, text::<PathBuf>))
+        .says("Write PREFIX_lat.N.log, _slat and _clat", "run1")
+        .alone(),
+    row("write_iops_log", put!(job.logs.iops, text::<PathBuf>))
+        .says("Write PREFIX_iops.N.log", "run1")
+        .alone(),
+    row("write_hist_log", put!(job.logs.histogram, text::<PathBuf>))
+        .says("Write PREFIX_clat_hist.N.log, with log_hist_msec", "run1")
+        .alone(),
     row("log_hist_msec", put!(job.logs.histogram_every, milliseconds))
         .says("So often, in milliseconds, a line of the histogram since the last", "1000"),
     row("log_hist_coarseness", put!(job.logs.histogram_coarse, up_to::<6>))
@@ -69,7 +59,7 @@ pub(super) const ROWS: &[Row] = &[
     row("log_avg_msec", put!(job.logs.average, milliseconds))
         .says("Average over so many milliseconds in the logs", "1000"),
     row("log_unix_epoch", put!(job.logs.unix_epoch, switch)).says("Times in the logs count from 1970", "1"),
-    row("per_job_logs", |draft, text| assign(&mut draft.job.logs.shared, Ok(!switch(text)?)))
+    row("per_job_logs", put!(job.logs.shared, not switch))
         .says("A file for each job; 0: one for all of a prefix", "1"),
     row("log_offset", put!(job.logs.offsets, switch)).says("Put the offset in each line of the logs", "1"),
     row("percentile_list", put!(job.percentiles, percentiles)).says("Percentiles to print", "50:99:99.9"),

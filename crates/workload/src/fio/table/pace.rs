@@ -5,20 +5,17 @@ use iostack_model::{Arrival, LatencyGoal, Nanos, Share};
 use super::{MILLISECOND, Row, row};
 use crate::fio::set::{by_direction, set_steady, set_think_time};
 use crate::fio::units::{microseconds, seconds, size, time};
-use crate::options::value::{ValueError, assign, bad, count, one_of, positive, put, switch, whole_u32};
+use crate::options::value::{ValueError, assign, bad, count, positive, put, switch, within};
 
 pub(super) const ROWS: &[Row] = &[
     row("rate", |draft, text| assign(&mut draft.rate_bytes, limits(text, draft.kb_base)))
         .says("Bytes per second of each direction, paced by the clock", "1m"),
     row("rate_iops", |draft, text| assign(&mut draft.rate_iops, limits(text, 1000)))
         .says("I/Os per second of each direction, paced by the clock", "1000"),
-    row("rate_process", |draft, text| {
-        let words = [("linear", Arrival::Regular), ("poisson", Arrival::Poisson)];
-        assign(&mut draft.arrival, one_of(text, &words))
-    })
-    .says("Distances between I/Os: linear or poisson", "linear, poisson"),
+    row("rate_process", put!(arrival, of [("linear", Arrival::Regular), ("poisson", Arrival::Poisson)]))
+        .says("Distances between I/Os: linear or poisson", "linear, poisson"),
     row("flow", |draft, text| {
-        let weight = whole_u32(text, 0, 1000)?;
+        let weight = within::<0, 1000>(text)?;
         draft.job.share = (weight > 0).then_some(Share { group: 0, weight, nap: Nanos(0) });
         Ok(())
     })
@@ -40,12 +37,14 @@ pub(super) const ROWS: &[Row] = &[
     row("steadystate", set_steady)
         .says("End when iops, bw, or their slope, changes by less", "iops:0.3%, bw_slope:0.1%")
         .or(&["ss"]),
-    row("steadystate_duration", put!(steady_window, seconds))
+    row("steadystate_duration", put!(job.until_steady => window, seconds))
         .says("Steady over this time; a bare number is seconds", "30s")
-        .or(&["ss_dur"]),
-    row("steadystate_ramp_time", put!(steady_after, seconds))
+        .or(&["ss_dur"])
+        .leaning_on("steadystate"),
+    row("steadystate_ramp_time", put!(job.until_steady => after, seconds))
         .says("What came earlier does not count", "10s")
-        .or(&["ss_ramp"]),
+        .or(&["ss_ramp"])
+        .leaning_on("steadystate"),
     row("latency_target", |draft, text| {
         let latency = microseconds(text)?;
         let goal = LatencyGoal { latency, percent: 100.0, window: Nanos(0), goes_on: false };

@@ -7,7 +7,9 @@ use iostack_model::{Advice, Preferred};
 use super::{Row, row};
 use crate::fio::set::{by_direction, colon_list, set_file_service, set_numa_memory, set_preferred_sizes};
 use crate::fio::units::size;
-use crate::options::value::{assign, bad, cpu_list, one_of, put, refused, switch, up_to, whole, whole_u32};
+use crate::options::value::{
+    assign, bad, cpu_list, one_of, put, refused, switch, text, up_to, whole, within,
+};
 
 /// Lifetimes in the order of their numbers, from 1.
 const LIFETIMES: [(&str, u8); 5] = [("none", 1), ("short", 2), ("medium", 3), ("long", 4), ("extreme", 5)];
@@ -26,19 +28,15 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     })
     .says("Where files are made", "/mnt/test"),
-    row("filename_format", |draft, text| assign(&mut draft.filename_format, Ok(text.to_owned())))
+    row("filename_format", put!(filename_format, text::<String>))
         .says("Names of the files made", "$jobname.$jobnum.$filenum"),
-    row("nrfiles", |draft, text| {
-        assign(&mut draft.job.file_count, whole_u32(text, 1, u32::from(u16::MAX)))
-    })
-    .says("Files each thread makes", "4")
-    .or(&["nr_files"]),
+    row("nrfiles", put!(job.file_count, within::<1, 65535>)).says("Files each thread makes", "4").or(&["nr_files"]),
     row("file_service_type", set_file_service)
         .says("Which file comes next: roundrobin, random or sequential; after N I/Os", "random, roundrobin:8"),
     row("create_only", put!(job.beforehand.is_all, switch)).says("Make the files, and do nothing else", "1"),
     row("pre_read", put!(job.beforehand.reads, switch))
         .says("Read the files into the page cache first", "1"),
-    row("allow_file_create", |draft, text| assign(&mut draft.job.beforehand.makes_none, Ok(!switch(text)?)))
+    row("allow_file_create", put!(job.beforehand.makes_none, not switch))
         .says("Make files that are missing", "1"),
     row("fill_device", put!(fills, switch))
         .says("Go on to the end of the device, or of the file that is there, whatever size says", "1")
@@ -50,9 +48,9 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     })
     .says("Tell the kernel the order of buffered I/O", "0, 1, random, sequential"),
-    row("uid", |draft, text| assign(&mut draft.job.host.user, whole_u32(text, 0, u32::MAX - 1)))
+    row("uid", put!(job.host.user, within::<0, { u32::MAX - 1 }>))
         .says("Number of the user as whom the threads open files and do I/O", "1000"),
-    row("gid", |draft, text| assign(&mut draft.job.host.group, whole_u32(text, 0, u32::MAX - 1)))
+    row("gid", put!(job.host.group, within::<0, { u32::MAX - 1 }>))
         .says("Number of their group", "1000"),
     row("mem", |draft, text| {
         draft.job.host.huge_pages = match text.split_once(':').map_or(text, |(kind, _)| kind) {
@@ -133,8 +131,6 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     })
     .says("The same as a bit mask", "0xf"),
-    row("cpus_allowed_policy", |draft, text| {
-        assign(&mut draft.job.cpus_split, one_of(text, &[("shared", false), ("split", true)]))
-    })
-    .says("All CPUs for each thread, or one each", "shared, split"),
+    row("cpus_allowed_policy", put!(job.cpus_split, of [("shared", false), ("split", true)]))
+        .says("All CPUs for each thread, or one each", "shared, split"),
 ];

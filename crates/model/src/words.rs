@@ -1,9 +1,32 @@
-//! How is one of a set told from a name that nobody here knows?
+//! How is a word said once, beside the variant that it names?
 //!
-//! Files keep names. A name that is known is a variant, so that code asks for it and the compiler reads along; any other,
-//! a user's or a later version's, is kept as it is.
+//! Files keep names. In an open set a name that is known is a variant, so that code asks for it and the compiler reads along; any
+//! other, a user's or a later version's, is kept as it is.
 
-/// An enum of names, stored as text.
+/// An enum each of whose variants has a name for tables and sentences.
+macro_rules! words {
+    ($(#[$about:meta])* pub enum $set:ident { $($(#[$doc:meta])* $one:ident = $word:literal,)+ }) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize, serde::Deserialize)]
+        $(#[$about])*
+        pub enum $set {
+            $($(#[$doc])* $one,)+
+        }
+
+        impl $set {
+            /// All of them, in the order in which they are declared.
+            pub const ALL: [$set; [$($word),+].len()] = [$($set::$one),+];
+
+            /// Name in tables and sentences.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($set::$one => $word,)+
+                }
+            }
+        }
+    };
+}
+
+/// An open set of names, stored as text.
 macro_rules! named {
     ($(#[$about:meta])* $set:ident { $($(#[$doc:meta])* $one:ident = $name:literal,)+ }) => {
         $(#[$about])*
@@ -56,4 +79,3 @@ macro_rules! named {
         }
     };
 }
-pub(crate) use named;
