@@ -62,4 +62,5 @@ pub use settings::{Journal, SettingGuard, restore_all, restore_leftovers, set_sc
 pub use sparse::{stretches, stretches_within};
 pub use storage::{storage, zone_model};
 pub use sys::allocator::Allocator;
+pub use sys::private::{dies_with_us, effective_group, free_bytes, memory_file};
 pub use sys::{effective_user, monotonic_ns, run_on, thread_cpu_ns, thread_number};

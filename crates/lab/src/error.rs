@@ -46,6 +46,11 @@ impl LabError {
     }
 }
 
+/// Fails where it does not hold.
+pub(crate) fn ensure(holds: bool, why: impl FnOnce() -> LabError) -> Result<(), LabError> {
+    if holds { Ok(()) } else { Err(why()) }
+}
+
 fn log_lines(log: &str) -> String {
     if log.trim().is_empty() {
         return "; its log is empty".to_owned();

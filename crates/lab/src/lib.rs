@@ -24,6 +24,7 @@ pub mod targets;
 mod words;
 
 pub use error::LabError;
+pub(crate) use error::ensure;
 pub use raid::{CHUNK_KIB, Raid};
 pub use request::{Booted, Lab, Request};
 pub use words::{MEMORY_LEAST_MIB, SCHEDULERS, SYSFS};

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
-
-use crate::LabError;
 
 /// Way in which several disks are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,22 +26,20 @@ const CHUNKS_KIB: std::ops::RangeInclusive<u32> = 4..=65536;
 
 impl Raid {
     /// Refused where there is none such over so many disks.
-    pub fn checked(level: u32, chunk_kib: u32, disks: usize) -> Result<Raid, LabError> {
-        let Some((_, least, _)) = LEVELS.iter().find(|(known, ..)| *known == level) else {
-            return Err(LabError::Asked(format!("`--raid {level}` is no level; choose from 0, 1, 5, 6, 10")));
-        };
-        if disks < *least {
-            return Err(LabError::Asked(format!(
-                "RAID-{level} is over {least} disks or more; name them with commas: --on sim:x25e,x25e"
-            )));
-        }
-        if !CHUNKS_KIB.contains(&chunk_kib) || !chunk_kib.is_power_of_two() {
-            return Err(LabError::Asked(format!(
-                "`--chunk-kib {chunk_kib}` is no chunk; give a power of two from {} to {}",
-                CHUNKS_KIB.start(),
-                CHUNKS_KIB.end()
-            )));
-        }
+    pub fn checked(level: u32, chunk_kib: u32, disks: usize) -> anyhow::Result<Raid> {
+        let known = LEVELS.iter().find(|(known, ..)| *known == level);
+        let unknown = || format!("`--raid {level}` is no level; choose from 0, 1, 5, 6, 10");
+        let (_, least, _) = known.with_context(unknown)?;
+        ensure!(
+            disks >= *least,
+            "RAID-{level} is over {least} disks or more; name them with commas: --on sim:x25e,x25e"
+        );
+        ensure!(
+            CHUNKS_KIB.contains(&chunk_kib) && chunk_kib.is_power_of_two(),
+            "`--chunk-kib {chunk_kib}` is no chunk; give a power of two from {} to {}",
+            CHUNKS_KIB.start(),
+            CHUNKS_KIB.end()
+        );
         Ok(Raid { level, chunk_kib })
     }
 

@@ -24,6 +24,7 @@ use crate::host::qemu::Qemu;
 use crate::host::tool::Tool;
 use crate::outside::BroughtBy;
 use crate::symbols::kallsyms;
+use crate::targets::LabFlags;
 use crate::words::{
     SCHEDULERS, append, capacity, check_options, disks, memory, options, parameters, scheduler_module,
     settings,
@@ -31,7 +32,7 @@ use crate::words::{
 use crate::{LabError, Raid};
 
 /// Everything about a boot but the host's part.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The device's name.
     pub device: String,
@@ -39,10 +40,8 @@ pub struct Request {
     pub options: Vec<(String, String)>,
     /// Changes of the numbers of a simulated drive.
     pub drive: Vec<(String, String)>,
-    /// Layers over each simulated drive, from the top down, in the words of `iostack serve`.
-    pub layers: Vec<String>,
-    /// Commands that each simulated drive takes at once; `None`: what is usual.
-    pub drive_depth: Option<u32>,
+    /// Flags that need no reading: layers, depth and name of a disk, sizes, modules.
+    pub flags: LabFlags,
     /// True when the content of the simulated drives stays, file system and all.
     pub keeps: bool,
     /// A series such as `6.1`, or a folder.
@@ -55,25 +54,17 @@ pub struct Request {
     pub other_schedulers: bool,
     /// Folder of the driver's source, instead of ours or the kernel's.
     pub source: Option<PathBuf>,
-    /// Name of the disk, where it is not the device's own or the only new one.
-    pub disk: Option<String>,
     /// The processor's mitigations, as the kernel would choose them.
     pub mitigations: bool,
     /// Tracepoints to enable, `block:block_rq_issue`.
     pub tracepoints: Vec<String>,
-    /// Size of the device; `None`: what the work needs.
-    pub capacity_mib: Option<u64>,
     /// Instructions of the emulated processor a microsecond of the guest, times 1,000; `None`: an instruction is a
     /// nanosecond.
     pub khz: Option<u32>,
-    /// The guest's memory beside a device that lies in it; `None`: what is usual.
-    pub memory_mib: Option<u64>,
     /// Provider of simulated drives.
     pub brought_by: BroughtBy,
     /// Several disks are one.
     pub raid: Option<Raid>,
-    /// Modules of the kernel that are loaded beside the driver's.
-    pub modules: Vec<String>,
     /// Packages whose programs the guest has.
     pub programs: Vec<String>,
     /// Files of the user's that the guest has, where programs start.
@@ -92,23 +83,18 @@ impl Default for Request {
             device: "null_blk".to_owned(),
             options: Vec::new(),
             drive: Vec::new(),
-            layers: Vec::new(),
-            drive_depth: None,
+            flags: LabFlags::default(),
             keeps: false,
             kernel: "6.1".to_owned(),
             file_system: None,
             scheduler: "none".to_owned(),
             other_schedulers: false,
             source: None,
-            disk: None,
             mitigations: false,
             tracepoints: Vec::new(),
-            capacity_mib: None,
             khz: None,
-            memory_mib: None,
             brought_by: BroughtBy::default(),
             raid: None,
-            modules: Vec::new(),
             programs: Vec::new(),
             files: Vec::new(),
             accelerator: Accelerator::Exact,
@@ -123,8 +109,8 @@ impl Request {
     pub fn between(&self) -> Vec<(String, String)> {
         let pair = |name: &str, value: String| (name.to_owned(), value);
         let raid = self.raid.map(|raid| pair("--raid", raid.to_string()));
-        let depth = self.drive_depth.map(|depth| pair("--drive-depth", depth.to_string()));
-        let layers = self.layers.iter().map(|layer| pair("--layer", layer.clone()));
+        let depth = self.flags.drive_depth.map(|depth| pair("--drive-depth", depth.to_string()));
+        let layers = self.flags.layer.iter().map(|layer| pair("--layer", layer.clone()));
         raid.into_iter().chain(depth).chain(layers).collect()
     }
 }
@@ -278,14 +264,12 @@ impl<'a> Lab<'a> {
         self.add_programs(request, interactive, &mut image)?;
         let capacity_mib = capacity(request, &shapes)?;
         let disk = Disk::for_boot(request, device, capacity_mib, scratch.path("disk"), !counts)?;
-        let first = drives.as_mut().filter(|_| !shapes.is_empty());
-        let first = first.map(|drives| &mut **drives as &mut dyn Drives);
+        let first =
+            drives.as_mut().filter(|_| !shapes.is_empty()).map(|first| &mut **first as &mut dyn Drives);
         let place = disk.prepare(&self.cache, &mut image, first, self.say)?;
         let options = options(request, device, capacity_mib, &shapes);
         let modules = self.modules(request, device, &kernel, &options)?;
-        for Loaded { name, bytes, .. } in &modules {
-            image.file(&format!("{MODULES}/{name}.ko"), bytes);
-        }
+        modules.iter().for_each(|one| image.file(&format!("{MODULES}/{}.ko", one.name), &one.bytes));
         let symbols = self.cache.root().join("symbols").join(kernel.identity()?);
         let known_symbols = fs::read_to_string(&symbols).ok();
         let ask_symbols = counts && known_symbols.is_none();
@@ -296,6 +280,9 @@ impl<'a> Lab<'a> {
         let out = scratch.path("counts");
         let memory_mib = memory(request, device, capacity_mib, image.bytes())?;
         let boot = Boot {
+            qemu: &self.qemu,
+            scratch: &scratch,
+            stop: self.stop,
             kernel: bootable(&self.cache, &kernel)?,
             image: image.finish(),
             append: append(request, drives.is_some(), &plan.work),
@@ -311,7 +298,7 @@ impl<'a> Lab<'a> {
         };
         let booted = Booted::begun(&kernel, &modules);
         let mut heard = BootHeard { symbols: known_symbols, booted, ..BootHeard::default() };
-        machine::run(&self.qemu, &boot, &scratch, self.stop, drives, &mut |message| {
+        machine::run(&boot, drives, &mut |message| {
             heard.take(message);
             hear(message);
         })?;
@@ -368,7 +355,7 @@ impl<'a> Lab<'a> {
         wanted.retain(|name| known.has(name));
         wanted.extend(device.modules.iter().map(String::as_str));
         wanted.extend(request.raid.map(Raid::module));
-        wanted.extend(request.modules.iter().map(String::as_str));
+        wanted.extend(request.flags.module.iter().map(String::as_str));
         if let Some(name) = &request.file_system {
             wanted.extend(FileSystem::named(name)?.modules.iter().map(String::as_str));
         }
@@ -397,7 +384,7 @@ fn plan(
 ) -> Result<Plan, LabError> {
     let device = Device::with_source(&request.device, request.source.as_deref())?;
     let modules = modules.iter().map(|one| (one.name.clone(), one.parameters.clone())).collect();
-    let find = request.disk.clone().map_or_else(|| device.find.clone(), Find::Name);
+    let find = request.flags.disk.clone().map_or_else(|| device.find.clone(), Find::Name);
     let raid = request.raid;
     // Emulated adapters take time of the host, which in exact time passes as none or as much.
     let is_dependable = request.accelerator != Accelerator::Exact || !shapes.is_empty();

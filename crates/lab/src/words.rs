@@ -40,7 +40,7 @@ pub(crate) fn capacity(request: &Request, shapes: &[DiskShape]) -> Result<u64, L
     }
     let made = request.file_system.as_deref().map(FileSystem::named).transpose()?;
     let least = made.map_or(CAPACITY_MIB, |made| made.capacity_mib);
-    Ok(request.capacity_mib.unwrap_or(CAPACITY_MIB).max(least))
+    Ok(request.flags.capacity_mib.unwrap_or(CAPACITY_MIB).max(least))
 }
 
 /// MiB of the machine: beside what is asked for, a device that lies in it, and programs. While it boots these are there twice,
@@ -57,7 +57,7 @@ pub(crate) fn memory(
         Store::Emulator | Store::Nowhere | Store::Outside => 0,
     };
     let programs_mib = if request.programs.is_empty() { 0 } else { image_bytes >> 20 };
-    let asked = request.memory_mib.unwrap_or(MEMORY_MIB).max(MEMORY_LEAST_MIB + programs_mib);
+    let asked = request.flags.memory_mib.unwrap_or(MEMORY_MIB).max(MEMORY_LEAST_MIB + programs_mib);
     let all = asked.saturating_add(device_mib).saturating_add(programs_mib);
     u32::try_from(all).map_err(|_| LabError::Asked(format!("no machine has {all} MiB of memory; give fewer")))
 }
@@ -65,7 +65,7 @@ pub(crate) fn memory(
 /// `NAME=VALUE NAME=VALUE`: the device's, its size, then those asked for, which win.
 pub(crate) fn options(request: &Request, device: &Device, capacity_mib: u64, shapes: &[DiskShape]) -> String {
     if device.store == Store::Outside {
-        return mailbox::options(shapes, request.drive_depth);
+        return mailbox::options(shapes, request.flags.drive_depth);
     }
     let mut all: Vec<(String, String)> = Vec::new();
     let mut put = |name: &str, value: &str| {

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::sys::{Device, Finished, Lane, Request};
 
-/// Counts of what was sent to a device.
+/// Counts of what was sent to a device; for C `struct iostack_merge_stats`.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Reads and writes; the rest of a short one is another.
@@ -44,14 +45,14 @@ impl Counts {
 }
 
 /// A device whose requests are counted on their way.
-pub(crate) struct Counted {
+pub(crate) struct CountedDevice {
     device: Arc<dyn Device>,
     counts: Arc<Counts>,
 }
 
-impl Counted {
-    pub(crate) fn new(device: Arc<dyn Device>) -> Counted {
-        Counted { device, counts: Arc::default() }
+impl CountedDevice {
+    pub(crate) fn new(device: Arc<dyn Device>) -> CountedDevice {
+        CountedDevice { device, counts: Arc::default() }
     }
 
     pub(crate) fn counts(&self) -> Arc<Counts> {
@@ -59,7 +60,7 @@ impl Counted {
     }
 }
 
-impl Device for Counted {
+impl Device for CountedDevice {
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         self.counts.sent(1);
         self.device.read(buffer, offset)

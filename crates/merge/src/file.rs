@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::count::{Counted, Counts};
+use crate::count::{CountedDevice, Counts};
 use crate::gather::Gather;
 use crate::policy::{self, Carry};
-use crate::sys::{Device, Pending, Request, end_or, generation, lend_read, lend_write};
+use crate::sys::{Device, Loans, Pending, Request, end_or, generation, lend_read, lend_write};
 use crate::{Advice, ManyError, Options, Policy, Stats, many, scope};
 
 /// A file, block device or simulated device that is read and written at offsets, from any number of threads.
@@ -56,7 +56,7 @@ impl File {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let mut counts = None;
         if options.count {
-            let counted = Counted::new(device);
+            let counted = CountedDevice::new(device);
             counts = Some(counted.counts());
             device = Arc::new(counted);
         }
@@ -169,19 +169,17 @@ impl File {
             let each = list.iter_mut().map(|(offset, buffer)| self.read_exact_at(buffer, *offset));
             return many::collect(count, each);
         }
-        many::read(&*self.shared.device, self.shared.id, list)
+        many::carry(&*self.shared.device, self.shared.id, Loans::reads(list))
     }
 
     /// Writes every buffer at its offset, as one batch, in any order; when some fail, all others are written. Of two that overlap,
     /// either may be written last: see [`File`].
     pub fn write_many(&self, list: &[(u64, &[u8])]) -> Result<(), ManyError> {
         if self.goes_one_by_one(list.len()) {
-            return many::collect(
-                list.len(),
-                list.iter().map(|(offset, buffer)| self.write_all_at(buffer, *offset)),
-            );
+            let each = list.iter().map(|(offset, buffer)| self.write_all_at(buffer, *offset));
+            return many::collect(list.len(), each);
         }
-        many::write(&*self.shared.device, self.shared.id, list)
+        many::carry(&*self.shared.device, self.shared.id, Loans::writes(list))
     }
 
     fn goes_one_by_one(&self, count: usize) -> bool {

@@ -19,7 +19,7 @@ use std::thread::Thread;
 use crate::File;
 use crate::place::FileRange;
 use crate::scope::{self, Lanes};
-use crate::sys::{Device, Finished, Op, Owned, Request, Revocable, StableBuffer, call};
+use crate::sys::{Finished, Op, Owned, Request, Revocable, StableBuffer, by_itself};
 
 /// A read or write that owns its buffer: a future of bytes that came or went, and the buffer.
 ///
@@ -212,11 +212,6 @@ fn send(file: &File, request: Revocable) -> Option<usize> {
         file.gather().put(device, request);
     }
     local.ok().flatten()
-}
-
-pub(crate) fn by_itself(device: &dyn Device, request: Request) {
-    let result = call(device, &request);
-    request.complete(result);
 }
 
 thread_local! {

@@ -3,9 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::future::by_itself;
 use crate::scope::Lanes;
-use crate::sys::{Device, Finished, Revocable, generation};
+use crate::sys::{Device, Finished, Revocable, by_itself, generation};
 
 /// Sends what futures of one file ask for, from a thread of its own that is started with the first.
 ///

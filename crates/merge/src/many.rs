@@ -4,27 +4,15 @@
 //! the rest. A group larger than the lane keeps it filled.
 
 use std::io;
+use std::iter::repeat_with;
 
 use crate::ManyError;
 use crate::lanes::with_lane;
 use crate::scope;
-use crate::sys::{Device, Finished, Lane, Loans, call};
+use crate::sys::{Device, Finished, Lane, Loans, by_itself};
 
-/// Fills all buffers.
-pub(crate) fn read(
-    device: &dyn Device,
-    file_id: u64,
-    list: &mut [(u64, &mut [u8])],
-) -> Result<(), ManyError> {
-    carry(device, file_id, Loans::reads(list))
-}
-
-/// Writes all buffers.
-pub(crate) fn write(device: &dyn Device, file_id: u64, list: &[(u64, &[u8])]) -> Result<(), ManyError> {
-    carry(device, file_id, Loans::writes(list))
-}
-
-fn carry(device: &dyn Device, file_id: u64, mut loans: Loans<'_>) -> Result<(), ManyError> {
+/// Fills or writes all buffers.
+pub(crate) fn carry(device: &dyn Device, file_id: u64, mut loans: Loans<'_>) -> Result<(), ManyError> {
     let count = loans.count();
     let failures = if scope::is_inside() {
         Ok(run_in_scope(&mut loans, device, file_id))
@@ -41,8 +29,7 @@ fn carry(device: &dyn Device, file_id: u64, mut loans: Loans<'_>) -> Result<(), 
         }
         // Nothing was sent: each has the error.
         Err(error) => {
-            let failures = (0..count).map(|index| (index, copy(&error))).collect();
-            Err(ManyError { count, failures })
+            Err(ManyError { count, failures: (0..count).zip(repeat_with(|| copy(&error))).collect() })
         }
     }
 }
@@ -90,8 +77,7 @@ fn run_in_scope(loans: &mut Loans<'_>, device: &dyn Device, file_id: u64) -> Vec
     while !wanted.is_empty() {
         for &index in &wanted {
             if let Err(request) = scope::submit(device, file_id, loans.lend(index)) {
-                let result = call(device, &request);
-                request.complete(result);
+                by_itself(device, request);
             }
         }
         let mut out = wanted.iter().copied().skip_while(|&index| loans.is_back(index)).peekable();

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use super::{read, write};
-use crate::sys::{Device, Finished, Lane, Request, call};
+use super::carry;
+use crate::sys::{Device, Finished, Lane, Loans, Request, called};
 
 /// A device whose answers are in a script: by offset, an errno once (positive) or the most bytes that one call moves (negative).
 #[derive(Clone)]
@@ -108,15 +108,11 @@ impl Lane for MockLane {
             self.random = self.random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
             let request = self.held.swap_remove((self.random >> 33) as usize % self.held.len());
             let device = &self.device;
+            let serve = move || called(device, request);
             finished.push(if device.elsewhere {
-                let serve = move || {
-                    let result = call(device, &request);
-                    Finished::new(request, result)
-                };
                 std::thread::scope(|scope| scope.spawn(serve).join().expect("a device does not panic"))
             } else {
-                let result = call(device, &request);
-                Finished::new(request, result)
+                serve()
             });
         }
     }
@@ -127,7 +123,8 @@ fn read_eight(device: &Mock) -> Vec<(usize, io::Error)> {
     let mut memory = [[0_u8; 16]; 8];
     let mut list: Vec<(u64, &mut [u8])> =
         (0..).zip(&mut memory).map(|(index, block)| (index * 16, &mut block[..])).collect();
-    let failures = read(device, 0, &mut list).err().map_or_else(Vec::new, |error| error.failures);
+    let failures =
+        carry(device, 0, Loans::reads(&mut list)).err().map_or_else(Vec::new, |error| error.failures);
     for (index, block) in memory.iter().enumerate() {
         if failures.iter().all(|&(failed, _)| failed != index) {
             let expected: Vec<u8> = (0..16).map(|byte| (index * 16 + byte) as u8).collect();
@@ -173,7 +170,8 @@ fn the_end_is_the_end() {
     let (mut before, mut over, mut beyond, mut nothing) = ([0_u8; 6], [0_u8; 6], [0_u8; 6], []);
     let mut list: [(u64, &mut [u8]); 4] =
         [(250, &mut before), (253, &mut over), (999, &mut beyond), (999, &mut nothing)];
-    let error = read(&Mock::new(2, 2, &[]), 0, &mut list).expect_err("two reach beyond the end");
+    let error =
+        carry(&Mock::new(2, 2, &[]), 0, Loans::reads(&mut list)).expect_err("two reach beyond the end");
     let told: Vec<_> = error.failures.iter().map(|(index, error)| (*index, error.kind())).collect();
     assert_eq!(told, [(1, io::ErrorKind::UnexpectedEof), (2, io::ErrorKind::UnexpectedEof)]);
     assert_eq!((before, over[..3].to_vec()), ([250, 251, 252, 253, 254, 255], vec![253, 254, 255]));
@@ -186,7 +184,7 @@ fn writes_are_gone_on_with_until_nothing_is_taken() {
         let device = Mock::new(2, seed, &script);
         device.script.lock().expect("nothing panics with it").insert(34, vec![0]);
         let list: [(u64, &[u8]); 3] = [(0, &[7; 16]), (16, &[8; 16]), (32, &[9; 16])];
-        let error = write(&device, 0, &list).expect_err("nothing more is taken of the third");
+        let error = carry(&device, 0, Loans::writes(&list)).expect_err("nothing more is taken of the third");
         assert_eq!((error.failures[0].0, error.failures[0].1.kind()), (2, io::ErrorKind::WriteZero));
         let data = device.data.lock().expect("nothing panics with it");
         assert_eq!(

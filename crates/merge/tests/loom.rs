@@ -7,7 +7,7 @@ mod lineup;
 #[path = "../src/policy/queue.rs"]
 mod queue;
 
-/// What the queue stands on here.
+/// Lock and futex of the model.
 mod sync {
     pub(crate) use loom::sync::{Mutex, MutexGuard};
     pub(crate) use loom::thread::yield_now as pause;

@@ -25,7 +25,7 @@ use crate::fuse::{self, Fuse};
 use crate::layers::Stack;
 use crate::nbd::{Nbd, Place};
 use crate::server::PROBE;
-use crate::{Disk, Drive, Server, Store, sys};
+use crate::{Disk, Drive, Server, Store};
 
 /// The power is gone for so long at least, so that programs see it.
 const DARK: Duration = Duration::from_millis(100);
@@ -84,7 +84,7 @@ pub struct Door {
 impl Door {
     /// Serves it. `tell` is told of what a user should know meanwhile.
     pub fn open(
-        wanted: Wanted,
+        mut wanted: Wanted,
         machine: Machine,
         tell: impl Fn(&str) + Send + Sync + Clone + 'static,
     ) -> anyhow::Result<Door> {
@@ -104,16 +104,17 @@ impl Door {
         let held = store.held().unwrap_or_default();
         if !held.is_empty() {
             let bytes = Bytes(held.iter().map(|(_, length)| length).sum());
-            if !drive.fill(&held, || wanted.stop.load(Ordering::Relaxed)) {
-                bail!(
-                    "stopped while the drive was given the {bytes} that the store holds; nothing was served"
-                );
-            }
-            notes
-                .push(format!("{bytes} that the store held were written to the drive before it was served."));
+            let is_filled = drive.fill(&held, || wanted.stop.load(Ordering::Relaxed));
+            ensure!(
+                is_filled,
+                "stopped while the drive was given the {bytes} that the store holds; nothing was served"
+            );
+            let note = format!("{bytes} that the store held were written to the drive before it was served.");
+            notes.push(note);
         }
         let block = drive.shape().block.0 as u32;
-        let server = Server::start(drive, store, wanted.stack.layers).context("cannot start a thread")?;
+        let layers = std::mem::take(&mut wanted.stack.layers);
+        let server = Server::start(drive, store, layers).context("cannot start a thread")?;
         let disk = server.disk();
         let mut door = Door {
             disk: disk.clone(),
@@ -126,16 +127,14 @@ impl Door {
             served: untouched(&wanted.typed, capacity, wanted.seed, machine),
         };
         door.served.notes = notes;
-        let way = RouteWish { route: wanted.route, mount: wanted.mount, listen: wanted.listen };
-        door.choose(&way, &wanted.stack.device, block, tell)?;
+        door.choose(&wanted, block, tell)?;
         door.started = Instant::now();
         Ok(door)
     }
 
     fn choose(
         &mut self,
-        way: &RouteWish,
-        name: &str,
+        way: &Wanted,
         block: u32,
         tell: impl Fn(&str) + Send + Sync + Clone + 'static,
     ) -> anyhow::Result<()> {
@@ -149,10 +148,10 @@ impl Door {
                 }
             }
         }
-        self.by_nbd(way, name, tell)
+        self.by_nbd(way, tell)
     }
 
-    fn by_fuse(&mut self, way: &RouteWish, block: u32, tell: &dyn Fn(&str)) -> anyhow::Result<()> {
+    fn by_fuse(&mut self, way: &Wanted, block: u32, tell: &dyn Fn(&str)) -> anyhow::Result<()> {
         if let Some(why) = fuse::missing() {
             bail!("this machine has no FUSE ({why}); `--as nbd` needs none");
         }
@@ -186,17 +185,12 @@ impl Door {
         Ok(())
     }
 
-    fn by_nbd(
-        &mut self,
-        way: &RouteWish,
-        name: &str,
-        tell: impl Fn(&str) + Send + Sync + 'static,
-    ) -> anyhow::Result<()> {
+    fn by_nbd(&mut self, way: &Wanted, tell: impl Fn(&str) + Send + Sync + 'static) -> anyhow::Result<()> {
         let place = match &way.listen {
             Some(place) => place.clone(),
             None => Place::Unix(own_place(".sock")?),
         };
-        let nbd = Nbd::start(self.disk.clone(), name, &place, tell)?;
+        let nbd = Nbd::start(self.disk.clone(), &way.stack.device, &place, tell)?;
         self.path.clone_from(&nbd.url);
         (self.served.route, self.served.place) = ("nbd".to_owned(), nbd.url.clone());
         self.nbd = Some(nbd);
@@ -255,12 +249,6 @@ impl Door {
     }
 }
 
-struct RouteWish {
-    route: Route,
-    mount: Option<PathBuf>,
-    listen: Option<Place>,
-}
-
 /// Answer of a drive that nothing was asked of yet.
 pub fn untouched(typed: &str, capacity: Bytes, seed: u64, machine: Machine) -> Served {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -289,7 +277,7 @@ pub fn untouched(typed: &str, capacity: Bytes, seed: u64, machine: Machine) -> S
 
 /// A name of this process's own in a directory of this user's own.
 fn own_place(ending: &str) -> anyhow::Result<PathBuf> {
-    let (user, _) = sys::user();
+    let user = iostack_host::effective_user();
     let directory = match (user, env::var_os("XDG_RUNTIME_DIR")) {
         (0, _) => PathBuf::from("/run/iostack"),
         (_, Some(directory)) => PathBuf::from(directory).join("iostack"),

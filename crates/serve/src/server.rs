@@ -10,7 +10,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -40,16 +40,9 @@ const NAP: Duration = Duration::from_hours(1);
 /// Time that a request takes while the route is measured.
 pub(crate) const PROBE: Nanos = Nanos::micros(200);
 
-/// A request, and what the layers said of it.
-pub(crate) struct Ask {
-    at: Time,
-    asked: DiskRequest,
-    verdict: Verdict,
-    reply: Reply,
-}
-
 pub(crate) enum DriveMessage {
-    Ask(Ask),
+    /// A request, and the verdict of the layers.
+    Ask(Waiting, Verdict),
     Look(Sender<Seen>),
     /// The power is gone: what is under way is never done.
     Cut(Sender<()>),
@@ -153,7 +146,7 @@ impl Disk {
         &self.store
     }
 
-    /// Capacity, bytes.
+    /// Capacity of the disk, bytes.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -300,17 +293,17 @@ impl Disk {
             Ok(ask) => ask,
             Err(errno) => return reply(Err(errno)),
         };
-        let message = DriveMessage::Ask(Ask { at, asked, verdict, reply });
-        if let Err(unsent) = self.inbox.send(message)
-            && let DriveMessage::Ask(ask) = unsent.0
+        let waiting = Waiting { at, asked, pieces: 0, reply };
+        if let Err(SendError(DriveMessage::Ask(unsent, _))) =
+            self.inbox.send(DriveMessage::Ask(waiting, verdict))
         {
-            (ask.reply)(Err(Errno(libc::ESHUTDOWN)));
+            (unsent.reply)(Err(Errno(libc::ESHUTDOWN)));
         }
     }
 }
 
 /// A request that is not answered yet.
-struct Waiting {
+pub(crate) struct Waiting {
     at: Time,
     asked: DiskRequest,
     /// Pieces of it that are at the drive.
@@ -339,7 +332,7 @@ impl Worker {
         loop {
             self.go_on(self.clock.now() + self.timing.lead());
             match self.wait(messages) {
-                Ok(DriveMessage::Ask(ask)) => self.arrive(ask),
+                Ok(DriveMessage::Ask(waiting, verdict)) => self.arrive(waiting, verdict),
                 Ok(DriveMessage::Look(tell)) => {
                     // What was busy was so until now, and not until something happened last.
                     self.drive.pass(self.clock.now());
@@ -410,14 +403,14 @@ impl Worker {
         self.spin = self.spin.mul_f64(SPIN_KEPT).max(late).clamp(SPIN, SPIN_MOST);
     }
 
-    pub(crate) fn arrive(&mut self, ask: Ask) {
-        let Ask { at, asked, verdict, reply } = ask;
+    pub(crate) fn arrive(&mut self, waiting: Waiting, verdict: Verdict) {
+        let at = waiting.at;
         self.go_on(at);
         let tag = self.free.pop().unwrap_or_else(|| {
             self.waiting.push(None);
             self.waiting.len() as u32 - 1
         });
-        self.waiting[tag as usize] = Some(Waiting { at, asked, pieces: 0, reply });
+        self.waiting[tag as usize] = Some(waiting);
         if self.timing.probing.load(Ordering::Relaxed) {
             return self.later.add(at + PROBE.0, tag, Ok(LateAct::Probe));
         }

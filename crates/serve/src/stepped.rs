@@ -74,8 +74,8 @@ impl Stepped {
     /// Takes what was asked.
     fn arrive(&mut self) {
         while let Ok(message) = self.messages.try_recv() {
-            if let DriveMessage::Ask(ask) = message {
-                self.worker.arrive(ask);
+            if let DriveMessage::Ask(waiting, verdict) = message {
+                self.worker.arrive(waiting, verdict);
             }
         }
     }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, ensure};
-use iostack_host::{Held, permit_store};
+use iostack_host::{Held, memory_file, permit_store};
 use iostack_model::Bytes;
 
 use crate::Errno;
@@ -74,8 +74,8 @@ impl Store {
 
     /// Makes a store in memory, gone at the end.
     pub fn memory(capacity: Bytes) -> anyhow::Result<Store> {
-        let file =
-            sys::memory_file(c"iostack-serve").and_then(|file| file.set_len(capacity.0).map(|()| file));
+        let sized = |file: File| file.set_len(capacity.0).map(|()| file);
+        let file = memory_file(c"iostack-serve").and_then(sized);
         let file = file.context("there is no memory for the data; keep them in a file with --store FILE")?;
         Ok(Store::new(file, false))
     }

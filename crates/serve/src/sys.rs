@@ -4,7 +4,7 @@
 use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,18 +12,6 @@ use std::path::{Path, PathBuf};
 
 fn check(status: libc::c_int) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// A file without a name that lies in memory: `memfd_create(2)`.
-pub(crate) fn memory_file(name: &CStr) -> io::Result<File> {
-    // SAFETY: the name ends in NUL and lives for the call.
-    let made = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
-    if made < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
-    let owned = unsafe { OwnedFd::from_raw_fd(made) };
-    Ok(File::from(owned))
 }
 
 /// Makes a hole: fallocate(2).
@@ -214,13 +202,4 @@ impl Drop for Loop {
 pub(crate) fn unmount(path: &CStr) -> io::Result<()> {
     // SAFETY: the path ends in NUL and lives for the call.
     check(unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH | libc::MNT_FORCE) })
-}
-
-/// User and group of this process.
-pub(crate) fn user() -> (u32, u32) {
-    // SAFETY: it cannot fail and touches no memory.
-    let user = unsafe { libc::geteuid() };
-    // SAFETY: as before.
-    let group = unsafe { libc::getegid() };
-    (user, group)
 }

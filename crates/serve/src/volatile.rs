@@ -210,18 +210,10 @@ fn sectors(block: u64, offset: u64, length: u64) -> u8 {
 }
 
 /// Neighbours among the sectors, as bytes of their block.
-fn runs(sectors: u8) -> impl Iterator<Item = Range<usize>> {
-    let (mut rest, mut first) = (u32::from(sectors), 0);
-    std::iter::from_fn(move || {
-        (rest != 0).then(|| {
-            first += rest.trailing_zeros();
-            rest = u32::from(sectors) >> first;
-            let run = first..first + rest.trailing_ones();
-            first = run.end;
-            rest = u32::from(sectors) >> first;
-            run.start as usize * SECTOR as usize..run.end as usize * SECTOR as usize
-        })
-    })
+fn runs(sectors: u8) -> Vec<Range<usize>> {
+    let all: Vec<usize> = (0..8).filter(|sector| sectors >> sector & 1 == 1).collect();
+    let bytes = |run: &[usize]| run[0] * SECTOR as usize..(run[0] + run.len()) * SECTOR as usize;
+    all.chunk_by(|one, next| one + 1 == *next).map(bytes).collect()
 }
 
 #[cfg(test)]
@@ -230,119 +222,90 @@ mod tests {
 
     use super::*;
 
-    /// A disk of two blocks, and what would be lost of it.
-    struct Two(File, Volatile);
-
-    impl Two {
-        fn new() -> Two {
-            let file = sys::memory_file(c"test").expect("memory");
-            file.set_len(2 * BLOCK).expect("it grows");
-            Two(file, Volatile::default())
-        }
-
-        fn write(&mut self, range: Range<u64>, version: u8) {
-            let length = range.end - range.start;
-            self.1.keep(&self.0, (range.start, length)).expect("it can be read");
-            self.0.write_all_at(&vec![version; length as usize], range.start).expect("it can be written");
-        }
-
-        fn through(&mut self, range: Range<u64>, version: u8) -> Promise {
-            self.write(range.clone(), version);
-            self.1.promise(Some((range.start, range.end - range.start)))
-        }
-
-        fn flush(&mut self) -> Promise {
-            self.1.promise(None)
-        }
-
-        fn settle(&mut self, promise: &Promise) {
-            assert!(self.1.settle(promise), "there was no cut");
-        }
+    /// Step of a test. Promises have numbers, in their order.
+    #[derive(Clone)]
+    enum TestStep {
+        Write(Range<u64>, u8),
+        Through(Range<u64>, u8),
+        Flush,
+        Settle(usize),
     }
 
-    /// Possible contents of sectors 0 and 1 after a cut.
-    fn left(done: impl Fn(&mut Two)) -> BTreeSet<(u8, u8)> {
-        let after = |seed| {
-            let (mut two, mut bytes) = (Two::new(), [0; 1024]);
-            done(&mut two);
-            two.1.cut(&two.0, BLOCK, seed).expect("it can be cut");
-            two.0.read_exact_at(&mut bytes, 0).expect("it can be read");
+    use TestStep::{Flush, Settle, Through, Write};
+
+    /// A disk of two blocks after these steps, what would be lost of it, and the promises.
+    fn after(steps: &[TestStep]) -> (File, Volatile, Vec<Promise>) {
+        let file = iostack_host::memory_file(c"test").expect("memory");
+        file.set_len(2 * BLOCK).expect("it grows");
+        let (mut volatile, mut promises) = (Volatile::default(), Vec::new());
+        for step in steps {
+            if let Write(range, version) | Through(range, version) = step {
+                let content = vec![*version; (range.end - range.start) as usize];
+                volatile.keep(&file, (range.start, content.len() as u64)).expect("it can be read");
+                file.write_all_at(&content, range.start).expect("it can be written");
+            }
+            match step {
+                Write(..) => {}
+                Through(range, _) => {
+                    promises.push(volatile.promise(Some((range.start, range.end - range.start))));
+                }
+                Flush => promises.push(volatile.promise(None)),
+                Settle(number) => assert!(volatile.settle(&promises[*number]), "there was no cut"),
+            }
+        }
+        (file, volatile, promises)
+    }
+
+    /// Possible contents of sectors 0 and 1 after these steps and a cut.
+    fn left(steps: &[TestStep]) -> BTreeSet<(u8, u8)> {
+        let cut = |seed| {
+            let ((file, mut volatile, _), mut bytes) = (after(steps), [0; 1024]);
+            volatile.cut(&file, BLOCK, seed).expect("it can be cut");
+            file.read_exact_at(&mut bytes, 0).expect("it can be read");
             assert!(bytes[..512] == [bytes[0]; 512] && bytes[512..] == [bytes[512]; 512]);
             (bytes[0], bytes[512])
         };
-        (0..64).map(after).collect()
+        (0..64).map(cut).collect()
     }
 
     const ALL: Range<u64> = 0..BLOCK;
 
     #[test]
     fn a_flush_makes_safe_what_was_before_it_and_when_it_is_answered() {
-        let begun = |two: &mut Two| {
-            two.write(ALL, 1);
-            let first = two.flush();
-            two.write(ALL, 2);
-            let second = two.flush();
-            two.write(ALL, 3);
-            (first, second)
-        };
-        let asked = left(|two| {
-            let (first, _) = begun(two);
-            two.settle(&first);
-        });
-        assert_eq!(asked, [(1, 1), (2, 2), (3, 3)].into(), "the first makes nothing of the second safe");
-        let later = left(|two| {
-            let (_, second) = begun(two);
-            two.settle(&second);
-        });
-        assert_eq!(later, [(2, 2), (3, 3)].into(), "it covers the first");
+        let begun = [Write(ALL, 1), Flush, Write(ALL, 2), Flush, Write(ALL, 3)];
+        let settled = |number| left(&[&begun[..], &[Settle(number)]].concat());
+        assert_eq!(settled(0), [(1, 1), (2, 2), (3, 3)].into(), "the first makes nothing of the second safe");
+        assert_eq!(settled(1), [(2, 2), (3, 3)].into(), "it covers the first");
     }
 
     #[test]
     fn a_write_through_is_safe_to_its_last_sector_and_no_neighbour_is() {
-        let answered = left(|two| {
-            two.write(ALL, 1);
-            let promise = two.through(0..512, 2);
-            two.settle(&promise);
-        });
-        assert_eq!(answered, [(2, 0), (2, 1)].into());
-        let asked = left(|two| {
-            two.write(ALL, 1);
-            two.through(0..512, 2);
-        });
-        assert_eq!(asked, [(0, 0), (2, 1)].into(), "as it was at one moment");
+        let steps = [Write(ALL, 1), Through(0..512, 2), Settle(0)];
+        assert_eq!(left(&steps), [(2, 0), (2, 1)].into());
+        assert_eq!(left(&steps[..2]), [(0, 0), (2, 1)].into(), "as it was at one moment");
     }
 
     #[test]
     fn what_comes_after_a_write_through_is_no_safer_for_it_and_no_more_torn() {
-        let late = left(|two| {
-            two.write(ALL, 1);
-            let promise = two.through(0..512, 2);
-            two.write(ALL, 3);
-            two.settle(&promise);
-        });
-        assert_eq!(late, [(2, 0), (3, 3)].into());
-        let flushed = left(|two| {
-            let promise = two.through(0..512, 2);
-            let flush = two.flush();
-            two.write(ALL, 3);
-            two.settle(&promise);
-            let other = two.through(512..1024, 4);
-            two.settle(&flush);
-            two.settle(&other);
-        });
-        assert_eq!(flushed, [(2, 4), (3, 4)].into());
+        let late = [Write(ALL, 1), Through(0..512, 2), Write(ALL, 3), Settle(0)];
+        assert_eq!(left(&late), [(2, 0), (3, 3)].into());
+        let flushed = [Through(0..512, 2), Flush, Write(ALL, 3), Settle(0)];
+        let others = [Through(512..1024, 4), Settle(1), Settle(2)];
+        assert_eq!(left(&[&flushed[..], &others].concat()), [(2, 4), (3, 4)].into());
     }
 
     #[test]
     fn nobody_is_told_after_a_cut_that_it_is_safe_and_each_atom_counts_once() {
         for (atom, count) in [(512, 16), (4096, 2), (8192, 1)] {
-            let mut two = Two::new();
-            let (through, flush) = (two.through(ALL, 1), two.flush());
-            two.write(0..2 * BLOCK, 2);
-            let cut = two.1.cut(&two.0, atom, 7).expect("it can be cut");
-            assert_eq!(cut.kept + cut.lost, count);
-            assert!(!two.1.settle(&flush) && !two.1.settle(&through));
-            assert_eq!(two.1.cut(&two.0, atom, 7).expect("it can be cut"), Cut::default(), "all is safe");
+            let (file, mut volatile, promises) = after(&[Through(ALL, 1), Flush, Write(0..2 * BLOCK, 2)]);
+            let mut cut = || volatile.cut(&file, atom, 7).expect("it can be cut");
+            let first = cut();
+            assert_eq!(
+                (first.kept + first.lost, cut()),
+                (count, Cut::default()),
+                "after the first all is safe"
+            );
+            assert!(promises.iter().all(|promise| !volatile.settle(promise)));
         }
     }
 
@@ -350,6 +313,6 @@ mod tests {
     fn a_range_touches_sectors_from_its_first_byte_to_its_last() {
         assert_eq!([sectors(0, 0, 512), sectors(0, 511, 2), sectors(1, 0, 4096)], [0b1, 0b11, 0]);
         assert_eq!([sectors(1, 4095, 8192), sectors(1, 7680, 100), sectors(0, 0, 0)], [0xFF, 0x80, 0]);
-        assert_eq!(runs(0b1011_0110).collect::<Vec<_>>(), [512..1536, 2048..3072, 3584..4096]);
+        assert_eq!(runs(0b1011_0110), [512..1536, 2048..3072, 3584..4096]);
     }
 }

@@ -148,35 +148,23 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_carried_no_io_are_taken_off() {
-        // Half of the stepped reads went to an event counter.
-        let counted = Counted { ios: 50, transfers: 100, transfers_with_io: 50, ..Counted::default() };
-        let free = per_io(&delta(), &counted).unwrap();
-        assert_eq!((free.counted_by, free.ios, free.ios_per_second), (CountedBy::Calls, 1000.0, 2000.0));
-        assert_eq!((free.switches_voluntary_per_io, free.switches_involuntary_per_io), (1.0, 0.01));
-        assert_eq!((free.cpu_ns_per_io, free.busy), (250_000.0, 0.5));
-    }
-
-    #[test]
-    fn a_ring_counts_its_own_completions() {
-        let counted = Counted { ios: 50, rings: true, ring: Some(5), ..Counted::default() };
-        let free = per_io(&delta(), &counted).unwrap();
-        assert_eq!((free.counted_by, free.ios), (CountedBy::Ring, 1000.0));
-    }
-
-    #[test]
-    fn two_rings_and_no_hint_fall_back_to_bytes() {
-        let mut delta = delta();
-        delta.completions.insert(6, 7);
-        let counted = Counted { ios: 10, rings: true, bytes: 40_960, ..Counted::default() };
-        let free = per_io(&delta, &counted).unwrap();
-        assert_eq!((free.counted_by, free.ios), (CountedBy::Bytes, 1000.0));
-    }
-
-    #[test]
-    fn without_any_counter_there_is_no_figure() {
-        let counted = Counted { ios: 10, ..Counted::default() };
-        assert_eq!(per_io(&delta(), &counted), None);
+    fn a_ring_counts_its_own_completions_and_calls_those_that_carried_io_or_else_bytes_tell() {
+        let two_rings = BTreeMap::from([(5, 1000), (6, 7)]);
+        let two_rings = ThreadCounts { completions: two_rings, ..delta() };
+        let bytes = Counted { ios: 10, bytes: 40_960, ..Counted::default() };
+        for (delta, counted, by) in [
+            // Half of the stepped reads went to an event counter.
+            (delta(), Counted { transfers: 20, transfers_with_io: 10, ..bytes.clone() }, CountedBy::Calls),
+            (two_rings.clone(), Counted { rings: true, ring: Some(5), ..bytes.clone() }, CountedBy::Ring),
+            (two_rings, Counted { rings: true, ..bytes.clone() }, CountedBy::Bytes),
+            (delta(), bytes, CountedBy::Bytes),
+        ] {
+            let free = per_io(&delta, &counted).unwrap();
+            assert_eq!((free.counted_by, free.ios, free.ios_per_second), (by, 1000.0, 2000.0));
+            assert_eq!((free.switches_voluntary_per_io, free.switches_involuntary_per_io), (1.0, 0.01));
+            assert_eq!((free.cpu_ns_per_io, free.busy), (250_000.0, 0.5));
+        }
+        assert_eq!(per_io(&delta(), &Counted { ios: 10, ..Counted::default() }), None, "nobody tells");
     }
 
     #[test]

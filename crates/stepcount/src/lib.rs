@@ -62,6 +62,9 @@ const READS_RARE: u64 = 200;
 /// Times to look for a thread that does I/O: a program that has just started may still be doing something else.
 const SEARCHES: u32 = 3;
 
+/// Place of code, and how often it was executed.
+type CodeCount = (objects::CodePlace, u64);
+
 /// The program whose cost is counted.
 #[derive(Clone, Debug)]
 pub enum Subject {
@@ -146,13 +149,12 @@ fn cost_of_family(question: &Question, name: &str, root: i32, ours: bool) -> Res
             (question.talk)("no I/O there; looking again");
         }
     }
-    if question.reads && result::only_writes(&watched) {
-        let calls = result::commonest_calls(&watched);
-        return Err(StepError::LaysOut { subject: name.to_owned(), calls });
-    }
-    let calls = result::commonest_calls(&watched);
-    let instructions = watched.instructions;
-    Err(StepError::NoIo { subject: name.to_owned(), instructions, calls, output: String::new() })
+    let (subject, calls) = (name.to_owned(), result::commonest_calls(&watched));
+    Err(if question.reads && result::only_writes(&watched) {
+        StepError::LaysOut { subject, calls }
+    } else {
+        StepError::NoIo { subject, instructions: watched.instructions, calls, output: String::new() }
+    })
 }
 
 /// Waits until a thread works, and reads if it is to; the threads that work, busiest first.
@@ -227,11 +229,7 @@ fn cost_of_threads(
 
 /// Attaches, steps, finds out where the code was, and lets go: in a thread of its own, on the CPU of the one it steps. On
 /// one CPU the two hand over to each other without waking another one.
-fn step(
-    question: &Question,
-    thread: &Thread,
-    ours: bool,
-) -> Result<(Trace, Vec<(objects::CodePlace, u64)>), StepError> {
+fn step(question: &Question, thread: &Thread, ours: bool) -> Result<(Trace, Vec<CodeCount>), StepError> {
     let deadline = Instant::now() + Duration::from_nanos(question.patience.0);
     let limits = Limits {
         settle: question.instructions / 4,
@@ -240,31 +238,21 @@ fn step(
         parts: PARTS,
     };
     let stop = question.stop;
-    std::thread::scope(|scope| {
-        let stepped = scope.spawn(|| {
-            // Where that is not allowed it only takes longer.
-            let _pinned = threads::last_cpu(thread.pid, thread.tid).map(|cpu| iostack_host::run_on(&[cpu]));
-            step_thread(thread, ours, deadline, limits, stop)
-        });
-        stepped.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
-}
-
-fn step_thread(
-    thread: &Thread,
-    ours: bool,
-    deadline: Instant,
-    limits: Limits,
-    stop: &AtomicBool,
-) -> Result<(Trace, Vec<(objects::CodePlace, u64)>), StepError> {
-    let mut tracee = Tracee::attach((thread.pid, thread.tid), ours, deadline, stop)?;
-    tracee.must_be_64_bit(&thread.name)?;
-    let trace = trace::run(&mut tracee, limits)?;
-    let mut finder = objects::Finder::new(thread.pid);
-    drop(tracee);
-    let places = trace.addresses.iter().map(|(&address, &count)| (finder.place(address), count)).collect();
-    if stop.load(Ordering::Relaxed) && trace.instructions == 0 {
-        return Err(StepError::Interrupted);
-    }
-    Ok((trace, places))
+    let stepped = || {
+        // Where that is not allowed it only takes longer.
+        let _pinned = threads::last_cpu(thread.pid, thread.tid).map(|cpu| iostack_host::run_on(&[cpu]));
+        let mut tracee = Tracee::attach((thread.pid, thread.tid), ours, deadline, stop)?;
+        tracee.must_be_64_bit(&thread.name)?;
+        let trace = trace::run(&mut tracee, limits)?;
+        let mut finder = objects::Finder::new(thread.pid);
+        drop(tracee);
+        let places = trace.addresses.iter().map(|(&address, &count)| (finder.place(address), count));
+        let places = places.collect();
+        if stop.load(Ordering::Relaxed) && trace.instructions == 0 {
+            return Err(StepError::Interrupted);
+        }
+        Ok((trace, places))
+    };
+    let ended = std::thread::scope(|scope| scope.spawn(stepped).join());
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -9,6 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use iostack_host::{dies_with_us, memory_file};
+
 use super::error::StepError;
 use super::{sys, threads};
 
@@ -34,13 +36,13 @@ impl Program {
         let failed = |act, source| StepError::File { act, path: place.to_owned(), source };
         let file = match output {
             Some(path) => File::options().read(true).write(true).create_new(true).open(path),
-            None => sys::nameless_file(),
+            None => memory_file(c"iostack-cost-output"),
         };
         let file = file.map_err(|source| failed("make the file", source))?;
         let copy = || file.try_clone().map(Stdio::from).map_err(|source| failed("share the file", source));
         let mut command = Command::new(name);
         command.args(arguments).stdin(Stdio::null()).stdout(copy()?).stderr(copy()?).process_group(0);
-        sys::die_with_us(&mut command);
+        dies_with_us(&mut command);
         match command.spawn() {
             Ok(child) => Ok(Program { child, output: file, words: shown }),
             Err(source) => {

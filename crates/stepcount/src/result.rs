@@ -1,7 +1,6 @@
 //! The answer: what one I/O costs a program in user space, and why to doubt it.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use iostack_model::Nanos;
 use schemars::JsonSchema;
@@ -119,32 +118,52 @@ pub struct FileCost {
 }
 
 /// A reason to doubt a cost.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+// Displayed as the doubt, then what to do, in whole sentences.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Doubt {
     /// Too few I/Os for a mean.
+    #[error("Only {ios} I/Os were counted. Raise --instructions.")]
     FewIos {
         /// The number of I/Os counted.
         ios: u64,
     },
     /// The parts of the window differ.
+    #[error(
+        "The fifths of the window differ by ±{:.1} %. Raise --instructions, and --after if it was still starting.",
+        spread * 100.0
+    )]
     Uneven {
         /// See [`UserCost::spread`].
         spread: f64,
     },
     /// Other threads of the program work too.
+    #[error(
+        "Other threads used {:.0} % of the program's CPU time; their work is not in these figures. Use one thread or job \
+         to see all of it.",
+        share * 100.0
+    )]
     OtherThreads {
         /// Their share of the program's CPU time, 0..=1.
         share: f64,
     },
     /// A kernel thread submits; there was no call to count from and to.
+    #[error(
+        "A kernel thread submits (SQPOLL), so I/Os are the ring's completions and the polls of a slowed thread are fewer \
+         than at full speed. Measure without SQPOLL to compare."
+    )]
     KernelSubmits,
     /// The window was not completed.
+    #[error("The window was cut short: {reason}.")]
     CutShort {
         /// The reason, in a sentence for people.
         reason: String,
     },
     /// Several files took I/O.
+    #[error(
+        "{:.0} % of the I/Os went to `{second}`. If that is a log, the cost per I/O is higher than shown.",
+        share * 100.0
+    )]
     SeveralFiles {
         /// The one with fewer I/Os than the first.
         second: String,
@@ -152,48 +171,17 @@ pub enum Doubt {
         share: f64,
     },
     /// The I/Os of the free window could not be counted.
+    #[error(
+        "No counter of the kernel tells this thread's I/Os while it runs freely, so switches and CPU time per I/O are not \
+         known. Read /proc as root, or use a program that reads or writes directly."
+    )]
     NoFreeCount,
     /// All I/Os are plain `write` calls, as when a file is laid out.
+    #[error(
+        "All I/Os are plain `write` calls, each behind the one before, as when a generator lays out its file. If that is \
+         not what the job does, lay the file out first, or raise --after."
+    )]
     MayLayOut,
-}
-
-/// The doubt, then what to do, in whole sentences.
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Doubt::FewIos { ios } => write!(f, "Only {ios} I/Os were counted. Raise --instructions."),
-            Doubt::Uneven { spread } => write!(
-                f,
-                "The fifths of the window differ by ±{:.1} %. Raise --instructions, and --after if it was still \
-                 starting.",
-                spread * 100.0
-            ),
-            Doubt::OtherThreads { share } => write!(
-                f,
-                "Other threads used {:.0} % of the program's CPU time; their work is not in these figures. Use one \
-                 thread or job to see all of it.",
-                share * 100.0
-            ),
-            Doubt::KernelSubmits => f.write_str(
-                "A kernel thread submits (SQPOLL), so I/Os are the ring's completions and the polls of a slowed \
-                 thread are fewer than at full speed. Measure without SQPOLL to compare.",
-            ),
-            Doubt::CutShort { reason } => write!(f, "The window was cut short: {reason}."),
-            Doubt::SeveralFiles { second, share } => write!(
-                f,
-                "{:.0} % of the I/Os went to `{second}`. If that is a log, the cost per I/O is higher than shown.",
-                share * 100.0
-            ),
-            Doubt::NoFreeCount => f.write_str(
-                "No counter of the kernel tells this thread's I/Os while it runs freely, so switches and CPU time \
-                 per I/O are not known. Read /proc as root, or use a program that reads or writes directly.",
-            ),
-            Doubt::MayLayOut => f.write_str(
-                "All I/Os are plain `write` calls, each behind the one before, as when a generator lays out its file. \
-                 If that is not what the job does, lay the file out first, or raise --after.",
-            ),
-        }
-    }
 }
 
 /// Fewest I/Os that pass without a doubt.

@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_micros(100);
 
 /// State of one ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ring {
+pub(crate) struct RingState {
     /// Completions so far, modulo 2^32.
     pub(crate) completions: u32,
     /// A kernel thread submits (`IORING_SETUP_SQPOLL`).
@@ -22,7 +22,7 @@ pub(crate) struct Ring {
 }
 
 /// The rings a process has open, by descriptor.
-pub(crate) fn rings(pid: i32) -> BTreeMap<u64, Ring> {
+pub(crate) fn rings(pid: i32) -> BTreeMap<u64, RingState> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     let mut found = BTreeMap::new();
     for entry in entries {
@@ -40,7 +40,7 @@ pub(crate) fn rings(pid: i32) -> BTreeMap<u64, Ring> {
 
 /// State of the ring behind a descriptor. The kernel leaves it out while the ring is busy submitting (it only tries
 /// for the lock), so this asks again.
-pub(crate) fn ring(pid: i32, descriptor: u64) -> Option<Ring> {
+pub(crate) fn ring(pid: i32, descriptor: u64) -> Option<RingState> {
     let path = format!("/proc/{pid}/fdinfo/{descriptor}");
     for _ in 0..ATTEMPTS {
         let text = fs::read_to_string(&path).ok()?;
@@ -53,7 +53,7 @@ pub(crate) fn ring(pid: i32, descriptor: u64) -> Option<Ring> {
 }
 
 /// Lines are `CqTail:<tab>5`, hexadecimal with `0x` on older kernels; `SqThread:<tab>-1` without polling thread.
-fn parse(text: &str) -> Option<Ring> {
+fn parse(text: &str) -> Option<RingState> {
     let value = |key: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
         Some(line.trim())
@@ -63,7 +63,7 @@ fn parse(text: &str) -> Option<Ring> {
         Some(digits) => u32::from_str_radix(digits, 16).ok()?,
         None => tail.parse().ok()?,
     };
-    Some(Ring { completions, polled: value("SqThread").is_some_and(|thread| thread != "-1") })
+    Some(RingState { completions, polled: value("SqThread").is_some_and(|thread| thread != "-1") })
 }
 
 #[cfg(test)]
@@ -73,9 +73,9 @@ mod tests {
     #[test]
     fn a_tail_is_read_in_either_notation() {
         let text = "pos:\t0\nSqMask:\t0x1f\nSqHead:\t77\nCqTail:\t77\nCachedCqTail:\t78\nSqThread:\t-1\n";
-        assert_eq!(parse(text), Some(Ring { completions: 77, polled: false }));
+        assert_eq!(parse(text), Some(RingState { completions: 77, polled: false }));
         let text = "CqTail:\t0x4d\nSqThread:\t1234\n";
-        assert_eq!(parse(text), Some(Ring { completions: 77, polled: true }));
+        assert_eq!(parse(text), Some(RingState { completions: 77, polled: true }));
         assert_eq!(parse("pos:\t0\n"), None);
     }
 }

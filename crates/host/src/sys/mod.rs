@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "system calls and time-stamp counter; one operation per block")]
 
 pub(crate) mod allocator;
+pub(crate) mod private;
 
 use std::ffi::{CStr, CString};
 use std::fs::File;

@@ -18,6 +18,10 @@ impl FunctionId {
     pub(super) const NAMELESS: FunctionId = FunctionId(1);
     /// Not a function: holds what another task did meanwhile.
     pub(super) const TASK: FunctionId = FunctionId(2);
+
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// Name and address of a function.
@@ -81,11 +85,5 @@ impl<'a> Atlas<'a> {
     /// The functions, without the names behind them.
     pub(super) fn into_functions(self) -> Vec<Known> {
         self.functions
-    }
-}
-
-impl FunctionId {
-    pub(super) fn index(self) -> usize {
-        self.0 as usize
     }
 }

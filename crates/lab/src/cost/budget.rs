@@ -22,7 +22,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, ensure};
 use iostack_model::Direction;
 use iostack_model::answers::{BudgetVerdict, CostCase, CostChange, IoCost};
 use serde::{Deserialize, Serialize};
@@ -114,28 +114,25 @@ pub fn parse(text: &str) -> anyhow::Result<Vec<Budget>> {
     for budget in &cost {
         let name = &budget.name;
         ensure!(names.insert(name), "[[cost]] `{name}` is there twice; give each entry a name of its own");
-        if let Some(wrong) = wrong_figure(budget) {
-            bail!("[[cost]] `{name}`: {wrong}");
-        }
+        check_figures(budget).map_err(|wrong| anyhow!("[[cost]] `{name}`: {wrong}"))?;
     }
     Ok(cost)
 }
 
-fn wrong_figure(budget: &Budget) -> Option<String> {
+fn check_figures(budget: &Budget) -> anyhow::Result<()> {
     let layers: u64 = budget.layers.values().sum();
-    if budget.instructions == 0 {
-        Some("`instructions` is 0; write what `iostack lab cost` counted".to_owned())
-    } else if budget.direction == Direction::Trim {
-        Some("`direction` is trim; write `read` or `write`".to_owned())
-    } else if !["psync", "io_uring"].contains(&budget.engine.as_str()) {
-        Some(format!("`engine` is `{}`; write `psync` or `io_uring`", budget.engine))
-    } else {
-        (layers > budget.instructions).then(|| {
-            format!(
-                "`layers` is {layers} together; that is more than `instructions`; write what `iostack lab cost` counted"
-            )
-        })
-    }
+    ensure!(budget.instructions > 0, "`instructions` is 0; write what `iostack lab cost` counted");
+    ensure!(budget.direction != Direction::Trim, "`direction` is trim; write `read` or `write`");
+    let engine = &budget.engine;
+    ensure!(
+        ["psync", "io_uring"].contains(&&**engine),
+        "`engine` is `{engine}`; write `psync` or `io_uring`"
+    );
+    ensure!(
+        layers <= budget.instructions,
+        "`layers` is {layers} together; that is more than `instructions`; write what `iostack lab cost` counted"
+    );
+    Ok(())
 }
 
 /// Does this cost belong to that budget's case?

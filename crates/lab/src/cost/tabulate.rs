@@ -177,15 +177,10 @@ fn registers_used(trace: &Trace, atlas: &mut Atlas<'_>, iomem: &str) -> Vec<Mmio
 
 /// Ticks of the guest's counter that the commonest I/O took beyond its instructions.
 fn excess(ios: &[Io], ticks: &[u64], instructions: u64) -> Option<i64> {
-    let modal = |io: &&(&Io, &u64)| io.0.instructions == instructions;
-    let pairs: Vec<(&Io, &u64)> =
-        if ios.len() == ticks.len() { ios.iter().zip(ticks).collect() } else { Vec::new() };
-    let ticks: Vec<Io> = if pairs.is_empty() {
-        ticks.iter().map(|&ticks| Io { instructions: ticks, hash: 0 }).collect()
-    } else {
-        let same = pairs.iter().filter(modal);
-        same.map(|&(_, &ticks)| Io { instructions: ticks, hash: 0 }).collect()
-    };
+    // Where not each tick has its I/O, all count.
+    let is_modal = |place: usize| ios.len() != ticks.len() || ios[place].instructions == instructions;
+    let modal = (0..ticks.len()).filter(|&place| is_modal(place));
+    let ticks: Vec<Io> = modal.map(|place| Io { instructions: ticks[place], hash: 0 }).collect();
     let commonest = modal::modes(ticks.iter()).first()?.instructions;
     i64::try_from(i128::from(commonest) - i128::from(instructions)).ok()
 }

@@ -15,9 +15,11 @@
 //! What the lines say twice is compared: a vector must have the sum of its pairs, their number and their hash; a trace
 //! must have as many instructions as its blocks. Start reading at [`parse`].
 
-use super::{Event, Io, Round, Trace, Vector};
 use std::collections::BTreeMap;
-use std::num::ParseIntError;
+
+use anyhow::{Context, bail, ensure};
+
+use super::{Event, Io, Round, Trace, Vector};
 
 /// Line of the plugin's output that cannot be used, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +36,8 @@ pub fn parse(text: &str) -> Result<Vec<Round>, CountsError> {
     let mut parser = CountsParser { line: 0, rounds: Vec::new(), open: None };
     for line in text.lines() {
         parser.line += 1;
-        parser.take(line).map_err(|problem| CountsError { line: parser.line, problem })?;
+        let taken = parser.take(line);
+        taken.map_err(|error| CountsError { line: parser.line, problem: error.to_string() })?;
     }
     let missing = match (parser.line, &parser.open) {
         (0, _) => "even the first line is missing".to_owned(),
@@ -52,65 +55,44 @@ struct CountsParser {
 }
 
 impl CountsParser {
-    fn take(&mut self, line: &str) -> Result<(), String> {
+    fn take(&mut self, line: &str) -> anyhow::Result<()> {
         if self.line == 1 {
-            return match line {
-                "iostack-plugin 1" => Ok(()),
-                _ => Err(format!("`{}` is not `iostack-plugin 1`", shortened(line))),
-            };
+            ensure!(line == "iostack-plugin 1", "`{}` is not `iostack-plugin 1`", shortened(line));
+            return Ok(());
         }
         let mut words = Words { line, rest: line };
-        let record = words.next("a record")?;
+        let (record, expected) = (words.next("a record")?, self.rounds.len());
         if record == "round" {
-            return self.start(&mut words);
+            ensure!(self.open.is_none(), "a round starts before `end {expected}`");
+            words.numbered("round", expected)?;
+            self.open = Some(Round::default());
+            return words.finished();
         }
-        let Some(round) = self.open.as_mut() else {
-            return Err(format!("`{}` is outside of a round", shortened(line)));
-        };
+        let outside = || format!("`{}` is outside of a round", shortened(line));
+        let round = self.open.as_mut().with_context(outside)?;
         match record {
             "io" => round.ios.push(io(round.ios.len(), &mut words)?),
             "vector" => round.vectors.push(vector(&mut words)?),
             "pc" => count(round, &mut words)?,
             "trace" => round.traces.push(trace(&mut words)?),
-            "tb" => event(round, block(&mut words)?)?,
-            "mmio" => event(round, mmio(&mut words)?)?,
-            "differs" => {
-                return Err(format!(
-                    "the plugin's trace and its counters disagree at {} by {}; this is a bug of the plugin",
-                    words.next("an address")?,
-                    words.next("a difference")?
-                ));
+            "tb" => {
+                let (pc, instructions) =
+                    (words.number("an address")?, words.number("a number of instructions")?);
+                event(round, Event::Block { pc, instructions })?;
             }
-            "end" => return self.finish(&mut words),
-            other => return Err(format!("`{}` is no record of the plugin", shortened(other))),
-        }
-        words.finished()
-    }
-
-    fn start(&mut self, words: &mut Words<'_>) -> Result<(), String> {
-        if self.open.is_some() {
-            return Err(format!("a round starts before `end {}`", self.rounds.len()));
-        }
-        self.numbered(words)?;
-        self.open = Some(Round::default());
-        Ok(())
-    }
-
-    fn finish(&mut self, words: &mut Words<'_>) -> Result<(), String> {
-        self.numbered(words)?;
-        if let Some(round) = self.open.take() {
-            check(&round)?;
-            self.rounds.push(round);
-        }
-        Ok(())
-    }
-
-    /// The number of the round, which must be the next one.
-    fn numbered(&self, words: &mut Words<'_>) -> Result<(), String> {
-        let expected = self.rounds.len() as u64;
-        let number = words.number("the number of the round")?;
-        if number != expected {
-            return Err(format!("round {number} where round {expected} was expected"));
+            "mmio" => event(round, mmio(&mut words)?)?,
+            "differs" => bail!(
+                "the plugin's trace and its counters disagree at {} by {}; this is a bug of the plugin",
+                words.next("an address")?,
+                words.next("a difference")?
+            ),
+            "end" => {
+                words.numbered("round", expected)?;
+                words.finished()?;
+                check(round)?;
+                self.rounds.extend(self.open.take());
+            }
+            other => bail!("`{}` is no record of the plugin", shortened(other)),
         }
         words.finished()
     }
@@ -123,32 +105,32 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    fn next(&mut self, what: &str) -> Result<&'a str, String> {
+    fn next(&mut self, what: &str) -> anyhow::Result<&'a str> {
         let (word, rest) = self.rest.split_once(' ').unwrap_or((self.rest, ""));
-        if word.is_empty() {
-            return Err(format!("`{}` lacks {what}", shortened(self.line)));
-        }
+        ensure!(!word.is_empty(), "`{}` lacks {what}", shortened(self.line));
         self.rest = rest;
         Ok(word)
     }
 
-    fn number(&mut self, what: &str) -> Result<u64, String> {
+    fn number(&mut self, what: &str) -> anyhow::Result<u64> {
         let word = self.next(what)?;
-        number(word).map_err(|_| format!("`{}` is not {what}", shortened(word)))
+        let number = match word.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => word.parse(),
+        };
+        number.with_context(|| format!("`{}` is not {what}", shortened(word)))
     }
 
-    fn finished(&self) -> Result<(), String> {
-        if self.rest.is_empty() {
-            return Ok(());
-        }
-        Err(format!("`{}` is too much", shortened(self.rest)))
+    /// The number of a round or of a pair, which must be the next one.
+    fn numbered(&mut self, what: &str, expected: usize) -> anyhow::Result<()> {
+        let number = self.number(&format!("the number of the {what}"))?;
+        ensure!(number == expected as u64, "{what} {number} where {what} {expected} was expected");
+        Ok(())
     }
-}
 
-fn number(word: &str) -> Result<u64, ParseIntError> {
-    match word.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => word.parse(),
+    fn finished(&self) -> anyhow::Result<()> {
+        ensure!(self.rest.is_empty(), "`{}` is too much", shortened(self.rest));
+        Ok(())
     }
 }
 
@@ -156,104 +138,75 @@ fn shortened(text: &str) -> String {
     text.chars().take(60).flat_map(char::escape_debug).collect()
 }
 
-fn io(expected: usize, words: &mut Words<'_>) -> Result<Io, String> {
-    let number = words.number("the number of the pair")?;
-    if number != expected as u64 {
-        return Err(format!("pair {number} where pair {expected} was expected"));
-    }
+fn io(expected: usize, words: &mut Words<'_>) -> anyhow::Result<Io> {
+    words.numbered("pair", expected)?;
     Ok(Io { instructions: words.number("a number of instructions")?, hash: words.number("a hash")? })
 }
 
-fn vector(words: &mut Words<'_>) -> Result<Vector, String> {
+fn vector(words: &mut Words<'_>) -> anyhow::Result<Vector> {
     Ok(Vector { hash: words.number("a hash")?, ios: words.number("a number of pairs")?, counts: Vec::new() })
 }
 
-fn count(round: &mut Round, words: &mut Words<'_>) -> Result<(), String> {
+fn count(round: &mut Round, words: &mut Words<'_>) -> anyhow::Result<()> {
     let (pc, times) = (words.number("an address")?, words.number("a count")?);
-    let Some(vector) = round.vectors.last_mut() else {
-        return Err("a `pc` without a `vector` before it".to_owned());
-    };
-    if vector.counts.last().is_some_and(|(before, _)| *before >= pc) {
-        return Err(format!("{pc:#x} is not above the address before it"));
-    }
-    vector.counts.push((pc, times));
+    let counts = &mut round.vectors.last_mut().context("a `pc` without a `vector` before it")?.counts;
+    let is_above = counts.last().is_none_or(|(before, _)| *before < pc);
+    ensure!(is_above, "{pc:#x} is not above the address before it");
+    counts.push((pc, times));
     Ok(())
 }
 
-fn trace(words: &mut Words<'_>) -> Result<Trace, String> {
+fn trace(words: &mut Words<'_>) -> anyhow::Result<Trace> {
     words.number("the number of the pair")?;
     let instructions = words.number("a number of instructions")?;
     Ok(Trace { hash: words.number("a hash")?, instructions, events: Vec::new() })
 }
 
-fn block(words: &mut Words<'_>) -> Result<Event, String> {
-    Ok(Event::Block {
-        pc: words.number("an address")?,
-        instructions: words.number("a number of instructions")?,
-    })
-}
-
-fn mmio(words: &mut Words<'_>) -> Result<Event, String> {
+fn mmio(words: &mut Words<'_>) -> anyhow::Result<Event> {
     let write = match words.next("`r` or `w`")? {
         "r" => false,
         "w" => true,
-        other => return Err(format!("`{}` is neither `r` nor `w`", shortened(other))),
+        other => bail!("`{}` is neither `r` nor `w`", shortened(other)),
     };
     let pc = words.number("an address")?;
     let address = words.number("the address of a register")?;
     let size = words.number("a number of bytes")?;
-    let size = u32::try_from(size).map_err(|_| format!("an access of {size} bytes"))?;
+    let size = u32::try_from(size).with_context(|| format!("an access of {size} bytes"))?;
     // The names of regions come from the emulator and may hold spaces.
     let region = std::mem::take(&mut words.rest).trim();
     let region = if region.is_empty() { "-" } else { region };
     Ok(Event::Mmio { write, pc, address, size, region: region.to_owned() })
 }
 
-fn event(round: &mut Round, event: Event) -> Result<(), String> {
-    let Some(trace) = round.traces.last_mut() else {
-        return Err("a step without a `trace` before it".to_owned());
-    };
+fn event(round: &mut Round, event: Event) -> anyhow::Result<()> {
+    let trace = round.traces.last_mut().context("a step without a `trace` before it")?;
     trace.events.push(event);
     Ok(())
 }
 
 /// Refuses a round whose lines contradict each other.
-fn check(round: &Round) -> Result<(), String> {
+fn check(round: &Round) -> anyhow::Result<()> {
     let mut pairs: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-    for io in &round.ios {
-        let (ios, instructions) = pairs.entry(io.hash).or_insert((0, io.instructions));
+    for Io { hash, instructions } in &round.ios {
+        let (ios, first) = pairs.entry(*hash).or_insert((0, *instructions));
         *ios += 1;
-        if *instructions != io.instructions {
-            return Err(format!("pairs with hash {:#018x} differ in their instructions", io.hash));
-        }
+        ensure!(first == instructions, "pairs with hash {hash:#018x} differ in their instructions");
     }
-    for vector in &round.vectors {
-        let (ios, instructions) = pairs.get(&vector.hash).copied().unwrap_or_default();
-        if ios != vector.ios {
-            return Err(format!("vector {:#018x} claims {} pairs and has {ios}", vector.hash, vector.ios));
-        }
-        let (sum, hash) = sum(&vector.counts);
-        if sum != instructions {
-            return Err(format!(
-                "vector {:#018x} adds up to {sum} instructions, its pairs to {instructions}",
-                vector.hash
-            ));
-        }
-        if hash != vector.hash {
-            return Err(format!("vector {:#018x} has the hash {hash:#018x}", vector.hash));
-        }
+    for Vector { hash, ios, counts } in &round.vectors {
+        let (seen, instructions) = pairs.get(hash).copied().unwrap_or_default();
+        ensure!(seen == *ios, "vector {hash:#018x} claims {ios} pairs and has {seen}");
+        let (sum, found) = sum(counts);
+        let agree = sum == instructions;
+        ensure!(agree, "vector {hash:#018x} adds up to {sum} instructions, its pairs to {instructions}");
+        ensure!(found == *hash, "vector {hash:#018x} has the hash {found:#018x}");
     }
-    for trace in &round.traces {
-        let sum = trace.events.iter().fold(0, |sum: u64, event| match event {
+    for Trace { hash, instructions, events } in &round.traces {
+        let sum = events.iter().fold(0, |sum: u64, event| match event {
             Event::Block { instructions, .. } => sum.wrapping_add(*instructions),
             Event::Mmio { .. } => sum,
         });
-        if sum != trace.instructions {
-            return Err(format!(
-                "trace {:#018x} adds up to {sum} instructions instead of {}",
-                trace.hash, trace.instructions
-            ));
-        }
+        let agree = sum == *instructions;
+        ensure!(agree, "trace {hash:#018x} adds up to {sum} instructions instead of {instructions}");
     }
     Ok(())
 }

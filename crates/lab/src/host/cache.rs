@@ -7,9 +7,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::{env, process};
 
+use iostack_host::{effective_user, free_bytes};
+
 use super::private;
-use crate::LabError;
-use crate::sys::host::{effective_ids, free_bytes};
+use crate::{LabError, ensure};
 
 const PARTIAL: &str = ".partial-";
 
@@ -30,7 +31,7 @@ impl Cache {
         let places = [
             set("XDG_CACHE_HOME").map(|folder| folder.join("iostack")),
             set("HOME").map(|folder| folder.join(".cache/iostack")),
-            (effective_ids().0 == 0).then(|| PathBuf::from("/var/cache/iostack")),
+            (effective_user() == 0).then(|| PathBuf::from("/var/cache/iostack")),
         ];
         let mut opened = places.into_iter().flatten().map(|folder| Cache::at(&folder.join("lab")));
         let nowhere = || {
@@ -106,13 +107,12 @@ impl Cache {
     fn require(&self, needed_mib: u64) -> Result<(), LabError> {
         let free_mib =
             free_bytes(&self.root).map_err(LabError::file("find the free space of", &self.root))? >> 20;
-        if free_mib < needed_mib {
-            return Err(LabError::Lacks(format!(
-                "`{}` has {free_mib} MiB free, and the lab needs {needed_mib} MiB there; make room, or name another folder \
-                 in IOSTACK_CACHE",
-                self.root.display()
-            )));
-        }
-        Ok(())
+        let root = self.root.display();
+        ensure(free_mib >= needed_mib, || {
+            LabError::Lacks(format!(
+                "`{root}` has {free_mib} MiB free, and the lab needs {needed_mib} MiB there; make room, or name another \
+                 folder in IOSTACK_CACHE"
+            ))
+        })
     }
 }

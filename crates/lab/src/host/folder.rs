@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::modules::{files_below, name_of, normal};
-use crate::LabError;
+use crate::{LabError, ensure};
 
 /// Files of a folder with sources: path below it, content.
 pub(super) type Sources = Vec<(String, Vec<u8>)>;
@@ -34,14 +34,9 @@ fn no_driver(folder: &Path, why: &str) -> LabError {
 /// Refuses a folder that does not build this module.
 pub fn require(folder: &Path, module: &str) -> Result<(), LabError> {
     let all = modules(folder)?;
-    if all.is_empty() || all.iter().any(|one| one == module) {
-        return Ok(());
-    }
-    Err(LabError::Asked(format!(
-        "`{}` is the source of {}, and not of {module}",
-        folder.display(),
-        all.join(", ")
-    )))
+    let (place, others) = (folder.display(), all.join(", "));
+    let other = || LabError::Asked(format!("`{place}` is the source of {others}, and not of {module}"));
+    ensure(all.is_empty() || all.iter().any(|one| one == module), other)
 }
 
 /// The modules that the folder says it builds, by the names that the kernel gives them. None, when only make understands
@@ -50,9 +45,8 @@ pub fn modules(folder: &Path) -> Result<Vec<String>, LabError> {
     let sources = read(folder)?;
     let mut found = Declared::default();
     found.add(&sources, "");
-    if !found.is_there {
-        return Err(no_driver(folder, "neither Kbuild nor Makefile has a line like obj-m := scsi_ram.o"));
-    }
+    let none = "neither Kbuild nor Makefile has a line like obj-m := scsi_ram.o";
+    ensure(found.is_there, || no_driver(folder, none))?;
     found.modules.sort();
     found.modules.dedup();
     Ok(found.modules)
@@ -60,9 +54,7 @@ pub fn modules(folder: &Path) -> Result<Vec<String>, LabError> {
 
 /// All files but what a build leaves, and what is hidden.
 pub(super) fn read(folder: &Path) -> Result<Sources, LabError> {
-    if !folder.is_dir() {
-        return Err(no_driver(folder, "there is no such folder"));
-    }
+    ensure(folder.is_dir(), || no_driver(folder, "there is no such folder"))?;
     let (mut sources, mut bytes) = (Sources::new(), 0);
     let mut left = vec![folder.to_owned()];
     while let Some(here) = left.pop() {
@@ -78,22 +70,16 @@ pub(super) fn read(folder: &Path) -> Result<Sources, LabError> {
             }
             let Some(data) = fs::metadata(&path).ok().filter(fs::Metadata::is_file) else { continue };
             bytes += data.len();
-            if sources.len() == MOST_FILES || bytes > MOST_BYTES {
-                return Err(no_driver(
-                    folder,
-                    "it holds more than 2,000 files or 64 MiB; name the one that the driver's Kbuild or Makefile is in",
-                ));
-            }
+            let many = "it holds more than 2,000 files or 64 MiB; name the one that the driver's Kbuild or Makefile is in";
+            ensure(sources.len() < MOST_FILES && bytes <= MOST_BYTES, || no_driver(folder, many))?;
             let below = path.strip_prefix(folder).expect("it was found below");
             let content = fs::read(&path).map_err(LabError::file("read", &path))?;
             sources.push((below.to_string_lossy().into_owned(), content));
         }
     }
     sources.sort();
-    if makefile(&sources, "").is_none() {
-        return Err(no_driver(folder, "it has neither Kbuild nor Makefile"));
-    }
-    Ok(sources)
+    let is_driver = makefile(&sources, "").is_some();
+    ensure(is_driver, || no_driver(folder, "it has neither Kbuild nor Makefile")).map(|()| sources)
 }
 
 /// File that the kernel's build reads in a folder: Kbuild, and only without one Makefile.

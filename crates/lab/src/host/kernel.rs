@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use super::cache::Cache;
 use super::packages::{Packages, Say, no_package};
-use crate::LabError;
+use crate::{LabError, ensure};
 
 /// A kernel with what belongs to it.
 #[derive(Clone, Debug)]
@@ -119,17 +119,11 @@ impl Kernel {
     }
 
     fn checked(self, root: &Path) -> Result<Kernel, LabError> {
-        if !self.image.is_file() {
-            return Err(no_kernel(root, &format!("`{}` is missing", self.image.display())));
-        }
-        if !self.modules.is_dir() {
-            let missing = format!(
-                "`{}` is missing; run `make modules_install INSTALL_MOD_PATH=.` there",
-                self.modules.display()
-            );
-            return Err(no_kernel(root, &missing));
-        }
-        Ok(self)
+        let missing =
+            |path: &Path, remedy: &str| no_kernel(root, &format!("`{}` is missing{remedy}", path.display()));
+        ensure(self.image.is_file(), || missing(&self.image, ""))?;
+        let remedy = "; run `make modules_install INSTALL_MOD_PATH=.` there";
+        ensure(self.modules.is_dir(), || missing(&self.modules, remedy)).map(|()| self)
     }
 }
 

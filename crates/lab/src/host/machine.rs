@@ -5,14 +5,17 @@
 //! emulator dies with it, and a guest that is silent for too long is given up (`patience.rs`).
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
+
+use iostack_host::{dies_with_us, memory_file};
 
 use super::bootable::Bootable;
 use super::command::{last_lines, not_started};
@@ -24,7 +27,7 @@ use super::private;
 use super::qemu::Qemu;
 use crate::LabError;
 use crate::guest::Message;
-use crate::sys::host::{dies_with_us, keeps, memory_file, on_one_processor};
+use crate::sys::host::{keeps, on_one_processor};
 
 /// Lines of the guest's log that an error shows.
 const LOG_LINES: usize = 15;
@@ -63,8 +66,17 @@ pub enum Accelerator {
     Kvm,
 }
 
+/// Hears each message of the guest.
+pub type Hear<'a> = &'a mut dyn FnMut(&Message);
+
 /// Machine to boot, and what it is given.
 pub struct Boot<'a> {
+    /// Emulator that boots it.
+    pub qemu: &'a Qemu,
+    /// Folder for files of this run.
+    pub scratch: &'a Scratch,
+    /// Ends it when it is set.
+    pub stop: &'a AtomicBool,
     /// Kernel that boots.
     pub kernel: Bootable,
     /// Its files, from [`super::image::Image::finish`].
@@ -150,15 +162,8 @@ impl Drop for Running {
 
 /// Boots, hands each message to `hear`, and returns when the machine is off. The guest's last word must be
 /// [`Message::Done`], unless the drives' power was cut.
-pub fn run(
-    qemu: &Qemu,
-    boot: &Boot<'_>,
-    scratch: &Scratch,
-    stop: &AtomicBool,
-    drives: Option<&mut dyn Drives>,
-    hear: &mut dyn FnMut(&Message),
-) -> Result<(), LabError> {
-    let Some(drives) = drives else { return run_alone(qemu, boot, scratch, stop, None, hear) };
+pub fn run(boot: &Boot<'_>, drives: Option<&mut dyn Drives>, hear: Hear<'_>) -> Result<(), LabError> {
+    let Some(drives) = drives else { return run_alone(boot, None, hear) };
     let bytes = u64::from(boot.memory_mib) << 20;
     let made = memory_file(c"iostack-lab").and_then(|file| {
         file.set_len(bytes)?;
@@ -170,8 +175,7 @@ pub fn run(
     let mailbox = Mailbox::new(Memory::new(file, bytes), drives);
     std::thread::scope(|scope| {
         let answers = scope.spawn(|| mailbox.serve(ours));
-        let ran =
-            run_alone(qemu, boot, scratch, stop, Some(DriveEnds { memory, door: theirs, few_clocks }), hear);
+        let ran = run_alone(boot, Some(DriveEnds { memory, door: theirs, few_clocks }), hear);
         // The emulator has ended, and with it the last that could ring.
         match (ran, answers.join()) {
             (Err(LabError::Guest { .. }), Ok(Ok(Served::UntilCut))) => Ok(()),
@@ -191,36 +195,29 @@ struct DriveEnds {
     few_clocks: bool,
 }
 
-fn run_alone(
-    qemu: &Qemu,
-    boot: &Boot<'_>,
-    scratch: &Scratch,
-    stop: &AtomicBool,
-    outside: Option<DriveEnds>,
-    hear: &mut dyn FnMut(&Message),
-) -> Result<(), LabError> {
-    let (log, errors) = (scratch.path("console"), scratch.path("emulator"));
-    let mut running = start(qemu, boot, scratch, outside.as_ref(), (&log, &errors))?;
+/// The guest's console is in the file `console`, the emulator's own words in `emulator`.
+fn run_alone(boot: &Boot<'_>, outside: Option<DriveEnds>, hear: Hear<'_>) -> Result<(), LabError> {
+    let mut running = start(boot, outside.as_ref())?;
     drop(outside);
     if boot.interactive {
-        while running.0.try_wait().is_ok_and(|ended| ended.is_none()) && !stop.load(Ordering::Relaxed) {
+        while running.0.try_wait().is_ok_and(|ended| ended.is_none()) && !boot.stop.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(50));
         }
         return Ok(());
     }
     let stdout = running.0.stdout.take().expect("it was piped");
-    let ended = listen(stdout, Patience::new(boot.limit, running.0.id()), stop, (boot.say, boot.limit), hear);
+    let ended = listen(stdout, Patience::new(boot.limit, running.0.id()), boot, hear);
     let status = if ended.is_ok() { running.0.wait().ok() } else { None };
     drop(running);
-    let told = |path: &Path| {
-        let bytes = fs::read(path).unwrap_or_default();
+    let told = |name: &str| {
+        let bytes = fs::read(boot.scratch.path(name)).unwrap_or_default();
         telling_lines(&plain(&String::from_utf8_lossy(&bytes)))
     };
     match ended {
         Ok(()) => Ok(()),
         Err(RunEnd::Interrupted) => Err(LabError::Interrupted),
         Err(ended) => {
-            let said = told(&errors);
+            let said = told("emulator");
             let what = match ended {
                 RunEnd::Failed(text) => format!("the guest failed: {text}"),
                 RunEnd::Limit => format!(
@@ -232,36 +229,31 @@ fn run_alone(
                 _ => format!("the guest ended before its work was done{}", status_text(status)),
             };
             let what = if said.is_empty() { what } else { format!("{what} (the emulator said: {said})") };
-            let log = told(&log);
+            let log = told("console");
             let why = if lacks_memory(&log) { "out of memory; give it more with --memory-mib: " } else { "" };
             Err(LabError::Guest { what: format!("{why}{what}"), log })
         }
     }
 }
 
-/// Starts the emulator; its own words go to `errors`, the guest's console to `log`.
-fn start(
-    qemu: &Qemu,
-    boot: &Boot<'_>,
-    scratch: &Scratch,
-    outside: Option<&DriveEnds>,
-    (log, errors): (&Path, &Path),
-) -> Result<Running, LabError> {
-    let initrd = scratch.path("initrd");
+/// Starts the emulator.
+fn start(boot: &Boot<'_>, outside: Option<&DriveEnds>) -> Result<Running, LabError> {
+    let [initrd, log, errors] = ["initrd", "console", "emulator"].map(|name| boot.scratch.path(name));
     fs::write(&initrd, &boot.image).map_err(LabError::file("write", &initrd))?;
-    let mut command = qemu.command();
-    command.args(arguments(boot, &initrd, log, outside));
+    let mut command = boot.qemu.command();
+    command.args(arguments(boot, &initrd, &log, outside));
     if let Some(ends) = outside {
         keeps(&mut command, [ends.memory.as_raw_fd(), ends.door.as_raw_fd()]);
     }
     if boot.interactive {
         command.stdout(Stdio::inherit()).stdin(Stdio::inherit());
     } else {
-        command.stdout(Stdio::piped()).stdin(Stdio::null());
+        // The terminal's Ctrl-C is kept from it: the lab ends its machine itself.
+        command.stdout(Stdio::piped()).stdin(Stdio::null()).process_group(0);
     }
-    let file = fs::File::create(errors).map_err(LabError::file("make", errors))?;
+    let file = fs::File::create(&errors).map_err(LabError::file("make", &errors))?;
     command.stderr(Stdio::from(file));
-    dies_with_us(&mut command, !boot.interactive);
+    dies_with_us(&mut command);
     if boot.accelerator == Accelerator::Exact {
         // The emulated processor and the emulated devices are threads. On one processor a device that was rung answers
         // before its caller goes on, every time; on two, whoever is quicker decides whether the caller sleeps first.
@@ -312,16 +304,11 @@ enum RunEnd {
     Interrupted,
 }
 
-fn listen(
-    stdout: impl Read + Send + 'static,
-    mut patience: Patience,
-    stop: &AtomicBool,
-    (say, limit): (Say<'_>, Duration),
-    hear: &mut dyn FnMut(&Message),
-) -> Result<(), RunEnd> {
+fn listen(out: ChildStdout, mut patience: Patience, boot: &Boot<'_>, hear: Hear<'_>) -> Result<(), RunEnd> {
+    let (say, limit) = (boot.say, boot.limit);
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+        for line in BufReader::new(out).lines().map_while(Result::ok) {
             if sender.send(line).is_err() {
                 break;
             }
@@ -346,11 +333,9 @@ fn listen(
                 Err(_) => {}
             },
             Err(RecvTimeoutError::Disconnected) => return if done { Ok(()) } else { Err(RunEnd::Early) },
-            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
-                return Err(RunEnd::Interrupted);
-            }
-            Err(RecvTimeoutError::Timeout) if patience.is_over() => return Err(RunEnd::Limit),
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(_) if boot.stop.load(Ordering::Relaxed) => return Err(RunEnd::Interrupted),
+            Err(_) if patience.is_over() => return Err(RunEnd::Limit),
+            Err(_) => {}
         }
     }
 }

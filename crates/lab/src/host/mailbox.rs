@@ -40,7 +40,7 @@ pub const DISKS_MOST: usize = 8;
 /// A disk of the guest's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskShape {
-    /// Capacity, bytes.
+    /// Capacity of the disk, bytes.
     pub capacity: u64,
     /// Bytes of its logical block.
     pub block: u32,
@@ -240,6 +240,7 @@ impl<'a> Mailbox<'a> {
 
     /// Tells the driver what is through, as much as the mailbox holds; how many that were.
     fn hand_over(&mut self, now: u64) -> io::Result<u64> {
+        let lacking = || io::Error::other("a drive answered a read with less than was asked; this is a bug");
         let count = self.through.len().min(COMPLETIONS_MOST);
         let mut told = Vec::with_capacity(count * 8);
         for one in self.through.drain(..count) {
@@ -249,11 +250,7 @@ impl<'a> Mailbox<'a> {
                     self.drives.heard(one.disk, now.saturating_sub(one.at));
                     let mut rest = &data[..];
                     for (address, bytes) in places {
-                        let (here, more) = rest.split_at_checked(bytes as usize).ok_or_else(|| {
-                            io::Error::other(
-                                "a drive answered a read with less than was asked; this is a bug",
-                            )
-                        })?;
+                        let (here, more) = rest.split_at_checked(bytes as usize).ok_or_else(lacking)?;
                         self.memory.write(address, here)?;
                         rest = more;
                     }
@@ -292,7 +289,7 @@ pub(crate) fn options(shapes: &[DiskShape], depth: Option<u32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::host::memory_file;
+    use iostack_host::memory_file;
 
     /// Remembers what it is asked, and is through with it when it is told.
     #[derive(Default)]

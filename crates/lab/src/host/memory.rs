@@ -47,7 +47,7 @@ fn word(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::host::memory_file;
+    use iostack_host::memory_file;
 
     impl Memory {
         /// The same memory.

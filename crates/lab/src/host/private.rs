@@ -8,8 +8,9 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::LabError;
-use crate::sys::host::effective_ids;
+use iostack_host::{effective_group, effective_user};
+
+use crate::{LabError, ensure};
 
 /// Rights of the group and of others to write.
 const GROUP_WRITES: u32 = 0o020;
@@ -27,22 +28,17 @@ pub(super) fn folder(path: &Path) -> Result<PathBuf, LabError> {
             path.display()
         ))
     };
-    if fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink()) {
-        return Err(refused("it is a link".to_owned()));
-    }
+    let is_link = fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink());
+    ensure(!is_link, || refused("it is a link".to_owned()))?;
     let us = Us::now();
     // First what is there already: nothing is made in a folder of somebody else's.
     let there = path.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
     let above = seen(&there.canonicalize().map_err(LabError::file("find", there))?)?;
-    if let Some(why) = above.iter().find_map(|folder| us.doubt_above(folder)) {
-        return Err(refused(why));
-    }
+    above.iter().find_map(|folder| us.doubt_above(folder)).map_or(Ok(()), |why| Err(refused(why)))?;
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(LabError::file("make", path))?;
     let path = path.canonicalize().map_err(LabError::file("find", path))?;
-    if let Some(why) = us.doubt(&seen(&path)?) {
-        return Err(refused(why));
-    }
+    us.doubt(&seen(&path)?).map_or(Ok(()), |why| Err(refused(why)))?;
     // One that was made before folders were private: ours, and nobody could write to it.
     fs::set_permissions(&path, Permissions::from_mode(0o700))
         .map_err(LabError::file("make private", &path))?;
@@ -60,7 +56,7 @@ pub(super) fn new_folder(path: &Path) -> Result<bool, LabError> {
 
 /// True for a folder, and no link, that is ours.
 pub(super) fn is_ours(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|data| data.is_dir() && data.uid() == effective_ids().0)
+    fs::symlink_metadata(path).is_ok_and(|data| data.is_dir() && data.uid() == effective_user())
 }
 
 /// A folder as it was found.
@@ -91,7 +87,7 @@ struct Us {
 
 impl Us {
     fn now() -> Us {
-        let (user, group) = effective_ids();
+        let (user, group) = (effective_user(), effective_group());
         Us { user, group, root: fs::metadata("/").map_or(0, |data| data.uid()) }
     }
 

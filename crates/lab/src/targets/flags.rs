@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use clap::{Args, FromArgMatches};
 use iostack_target::{EXAMPLE, changes};
 
@@ -22,7 +22,7 @@ const SIMULATED_GHZ: f64 = 2.5;
 const MEMORY_MOST_MIB: u64 = 64 << 10;
 
 /// Flags of everything that boots.
-#[derive(clap::Args, Clone, Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default, PartialEq)]
 pub struct LabFlags {
     /// Kernel: a series of the distribution's packages (6.1, 6.12), or a
     /// folder [6.1].
@@ -140,13 +140,10 @@ impl LabFlags {
         let (drive, mut options): (Vec<_>, Vec<_>) = changes(set, example)?.into_iter().partition(of_drive);
         options.sort();
         let default = Request::default();
-        let raid = self.raid(simulated, &device)?;
         let request = Request {
             brought_by,
-            raid,
-            layers: self.layer.clone(),
-            modules: self.module.clone(),
-            drive_depth: self.drive_depth,
+            raid: self.raid(simulated, &device)?,
+            flags: self.clone(),
             device,
             options,
             drive,
@@ -154,13 +151,10 @@ impl LabFlags {
             file_system: self.file_system.clone(),
             scheduler: self.scheduler_name().to_owned(),
             source,
-            disk: self.disk.clone(),
             mitigations: self.mitigations,
             tracepoints: self.tracepoint.clone(),
-            capacity_mib: self.capacity_mib,
             limit: self.time_limit.map_or(default.limit, Duration::from_secs),
             khz: self.khz(simulated)?,
-            memory_mib: self.memory_mib,
             ..default
         };
         request.check_drives()?;
@@ -173,35 +167,29 @@ impl LabFlags {
 
     /// Refuses what this device cannot have.
     fn check(&self, device: &str, known: &Device, simulated: bool) -> anyhow::Result<()> {
-        if self.capacity_mib.is_some() && known.store == Store::Unknown {
-            bail!(
-                "{device} alone knows how large its disk is; leave out --capacity-mib (see `modinfo` for --set)"
-            );
-        }
-        if let Some(name) = &self.file_system {
-            FileSystem::named(name)?;
-        }
+        let is_sized = self.capacity_mib.is_some();
+        ensure!(
+            !is_sized || known.store != Store::Unknown,
+            "{device} alone knows how large its disk is; leave out --capacity-mib (see `modinfo` for --set)"
+        );
+        self.file_system.as_deref().map(FileSystem::named).transpose()?;
         let scheduler = self.scheduler_name();
-        if !SCHEDULERS.contains(&scheduler) {
-            bail!("`{scheduler}` is no scheduler; choose from {}", SCHEDULERS.join(", "));
+        let is_known = SCHEDULERS.contains(&scheduler);
+        ensure!(is_known, "`{scheduler}` is no scheduler; choose from {}", SCHEDULERS.join(", "));
+        let has_it = scheduler == "none" || known.queue;
+        ensure!(has_it, "{device} has no request queue, and so no scheduler; leave out --scheduler");
+        for name in &self.tracepoint {
+            let is_one = name.split(':').count() == 2;
+            ensure!(is_one, "`{name}` is no tracepoint; write it like block:block_rq_issue");
         }
-        if scheduler != "none" && !known.queue {
-            bail!("{device} has no request queue, and so no scheduler; leave out --scheduler");
-        }
-        if let Some(name) = self.tracepoint.iter().find(|name| name.split(':').count() != 2) {
-            bail!("`{name}` is no tracepoint; write it like block:block_rq_issue");
-        }
-        if simulated && self.capacity_mib.is_some() {
-            bail!("a simulated drive has its own capacity; leave out --capacity-mib");
-        }
-        if let Some(asked) =
-            self.memory_mib.filter(|asked| !(MEMORY_LEAST_MIB..=MEMORY_MOST_MIB).contains(asked))
-        {
-            bail!(
-                "a machine with {asked} MiB of memory does not boot; give --memory-mib {MEMORY_LEAST_MIB} to \
-                 {MEMORY_MOST_MIB}"
-            );
-        }
+        let sizes_itself = !simulated || !is_sized;
+        ensure!(sizes_itself, "a simulated drive has its own capacity; leave out --capacity-mib");
+        let memory_mib = self.memory_mib.unwrap_or(MEMORY_LEAST_MIB);
+        ensure!(
+            (MEMORY_LEAST_MIB..=MEMORY_MOST_MIB).contains(&memory_mib),
+            "a machine with {memory_mib} MiB of memory does not boot; give --memory-mib {MEMORY_LEAST_MIB} to \
+             {MEMORY_MOST_MIB}"
+        );
         for (flag, is_given) in
             [("--layer", !self.layer.is_empty()), ("--drive-depth", self.drive_depth.is_some())]
         {
@@ -217,7 +205,7 @@ impl LabFlags {
         let Some(level) = self.raid else { return Ok(None) };
         ensure!(simulated, "`--raid` is of simulated drives; name them with commas: --on sim:x25e,x25e");
         let chunk_kib = self.chunk_kib.unwrap_or(CHUNK_KIB);
-        Ok(Some(Raid::checked(level, chunk_kib, drives_of(device))?))
+        Raid::checked(level, chunk_kib, drives_of(device)).map(Some)
     }
 
     fn khz(&self, simulated: bool) -> anyhow::Result<Option<u32>> {

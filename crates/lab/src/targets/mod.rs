@@ -99,11 +99,8 @@ impl Target for LabTarget {
             request.accelerator = Accelerator::Kvm;
             request.processors = 2;
         }
-        let seed = jobs.first().map_or(1, |job| job.seed);
-        let mut drive = request.bring(Wish { seed, ..Wish::default() })?;
         let legs = vec![Leg { settings: Vec::new(), jobs: jobs.to_vec() }];
-        let order = serde_json::to_value(LegsOrder { legs, wanted })?;
-        let mut files = travel(&lab, &request, order, drive.as_mut(), audience)?;
+        let (mut files, drive) = travel(&lab, &request, LegsOrder { legs, wanted }, audience)?;
         let mut file = files.pop().context("the guest ended without an outcome")?;
         if let Some(drive) = drive {
             for outcome in &mut file.outcomes {
@@ -164,28 +161,28 @@ pub fn execute_legs(
 ) -> anyhow::Result<Vec<OutcomeFile>> {
     let flags = LabFlags { time_limit: Some(LEGS_LIMIT_SECONDS), ..flags.clone() };
     let request = flags.request(device, set, brought_by)?;
-    let seed = legs.iter().flat_map(|leg| &leg.jobs).next().map_or(1, |job| job.seed);
-    let mut drive = request.bring(Wish { seed, ..Wish::default() })?;
     let say = |text: &str| audience.say(text);
     let lab = Lab::open(&say, audience.stop())?;
     let count = legs.len();
-    let order = serde_json::to_value(LegsOrder { legs, wanted: Wanted::default() })?;
-    let files = travel(&lab, &request, order, drive.as_mut(), audience)?;
+    let order = LegsOrder { legs, wanted: Wanted::default() };
+    let (files, drive) = travel(&lab, &request, order, audience)?;
     drive.map_or(Ok(()), Outside::end)?;
     ensure!(files.len() == count, "the guest went {} legs of {count}", files.len());
     Ok(files)
 }
 
-/// Boots, sends the legs, and brings the outcomes back.
+/// Boots, sends the legs, and brings the outcomes back, and the simulated drives.
 fn travel(
     lab: &Lab<'_>,
     request: &Request,
-    order: serde_json::Value,
-    mut drive: Option<&mut Box<dyn Outside>>,
+    order: LegsOrder,
     audience: &dyn Audience,
-) -> anyhow::Result<Vec<OutcomeFile>> {
+) -> anyhow::Result<(Vec<OutcomeFile>, Option<Box<dyn Outside>>)> {
+    let seed = order.legs.iter().flat_map(|leg| &leg.jobs).next().map_or(1, |job| job.seed);
+    let mut drive = request.bring(Wish { seed, ..Wish::default() })?;
+    let order = serde_json::to_value(order)?;
     let mut given = Vec::new();
-    let drives = machine_takes(drive.as_deref_mut());
+    let drives = machine_takes(drive.as_mut());
     let gone = lab.boot(request, Work::Job(order), drives, &mut |message| match message {
         Message::Hello(release) => audience.say(&format!("Linux {release} is up")),
         Message::Value { name, value } if name == "progress" => {
@@ -197,7 +194,7 @@ fn travel(
         Message::Value { name, value } if name == "outcome" => given.push(value.to_string()),
         _ => {}
     });
-    if let Some(why) = drive.and_then(|drive| drive.full()) {
+    if let Some(why) = drive.as_ref().and_then(|drive| drive.full()) {
         audience.warn(why);
     }
     let booted = gone?;
@@ -209,7 +206,7 @@ fn travel(
     for line in &booted.complaints {
         audience.warn(&format!("the guest's kernel complained: {line}"));
     }
-    Ok(files)
+    Ok((files, drive))
 }
 
 /// The guest's outcome as one of this target.

@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow, bail, ensure};
 use iostack_model::quoted;
 use iostack_model::{Bytes, Inside, Job, Ladder, Nanos, Outcome, Storage, TargetName};
 use iostack_target::{
@@ -275,13 +275,12 @@ pub(super) fn takes_host_time(request: &Request) -> anyhow::Result<bool> {
 }
 
 fn refuse_host_time(request: &Request) -> anyhow::Result<()> {
-    if takes_host_time(request)? {
-        bail!(
-            "the emulator's `{0}` takes time of this machine and not of the lab's clock, so that no figure of it would say \
-             anything; count its instructions (iostack lab cost {0}), or name a drive that keeps time: lab:sim:x25e",
-            request.device
-        );
-    }
+    ensure!(
+        !takes_host_time(request)?,
+        "the emulator's `{0}` takes time of this machine and not of the lab's clock, so that no figure of it would say \
+         anything; count its instructions (iostack lab cost {0}), or name a drive that keeps time: lab:sim:x25e",
+        request.device
+    );
     Ok(())
 }
 

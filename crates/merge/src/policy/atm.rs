@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::Options;
-use crate::sys::{Device, Futex, Op, Pending, Request, block_signals, call, generation};
+use crate::sys::{Device, Futex, Op, Pending, Request, block_signals, by_itself, generation};
 
 use super::Carry;
 use super::lineup::bit;
@@ -87,16 +87,12 @@ impl Carry for Atm {
         if is_read && state.plug.go_alone() {
             drop(state);
             let _through = Alone(shared);
-            let result = call(device, &request);
-            request.complete(result);
-            return;
+            return by_itself(device, request);
         }
         if state.worker.is_none() {
             let Ok(worker) = spawn(shared) else {
                 drop(state);
-                let result = call(device, &request);
-                request.complete(result);
-                return;
+                return by_itself(device, request);
             };
             state.worker = Some(worker);
         }

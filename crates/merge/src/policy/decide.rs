@@ -349,7 +349,7 @@ mod tests {
         }
     }
 
-    /// What becomes of a load within so many ns.
+    /// Decision on a load within so many ns, and its run.
     fn ran(load: &mut TestLoad, ns: f64) -> (Decision, LoadRun) {
         let (mut decision, mut all) = (Decision::default(), LoadRun::default());
         run(&mut decision, &mut all, load, ns);

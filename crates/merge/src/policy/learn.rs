@@ -129,7 +129,7 @@ pub(crate) struct Width {
     best: usize,
     limit: usize,
     /// The other one that is being tried, and what was seen.
-    trial: Option<Trial>,
+    trial: Option<WidthTrial>,
     /// Number of the width to try next: all, double, one, half.
     next: usize,
     /// Accounts until the next trial, and how many there will be after one that changed nothing.
@@ -140,7 +140,7 @@ pub(crate) struct Width {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Trial {
+struct WidthTrial {
     width: usize,
     turns: u32,
     /// Area and requests: of the present width, of the other.
@@ -212,13 +212,13 @@ impl Width {
         self.next += 1;
         if other > 0 && other != present {
             let width = if other == crowd { self.limit } else { other };
-            self.trial = Some(Trial { width, ..Trial::default() });
+            self.trial = Some(WidthTrial { width, ..WidthTrial::default() });
         } else {
             self.rest = 1;
         }
     }
 
-    fn go_on(&mut self, mut trial: Trial, account: Stay) {
+    fn go_on(&mut self, mut trial: WidthTrial, account: Stay) {
         let which = (trial.turns % 2) as usize;
         trial.areas[which] += account.area;
         trial.through[which] += account.through as f64;
@@ -303,23 +303,15 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_serves_one_at_a_time_keeps_one() {
-        assert_eq!(settle(8, |width| 7000 * width as u64 + 8 * 5850), 1);
-    }
-
-    #[test]
-    fn a_device_that_works_in_parallel_gets_one_for_each_caller() {
-        assert!(settle(8, |width| 80_000 / width.min(8) as u64) >= 8);
-        assert!(settle(32, |width| 80_000 / width.min(32) as u64) >= 32);
-    }
-
-    #[test]
-    fn two_that_overlap_are_two() {
-        assert_eq!(settle(8, |width| if width == 1 { 50_000 } else { 30_000 + 2000 * width as u64 }), 2);
-    }
-
-    #[test]
-    fn one_caller_tries_nothing() {
-        assert_eq!(settle(1, |_| 1000), 1);
+    fn the_width_settles_at_what_the_device_works_on_at_a_time() {
+        let serial = |width| 7000 * width as u64 + 8 * 5850;
+        assert_eq!(settle(8, serial), 1, "it serves one at a time");
+        let of_two = |width| if width == 1 { 50_000 } else { 30_000 + 2000 * width as u64 };
+        assert_eq!(settle(8, of_two), 2, "two overlap");
+        for callers in [8, 32] {
+            let parallel = |width: usize| 80_000 / width.min(callers) as u64;
+            assert!(settle(callers as u32, parallel) >= callers, "one for each caller");
+        }
+        assert_eq!(settle(1, |_| 1000), 1, "one caller tries nothing");
     }
 }

@@ -58,7 +58,7 @@ use std::sync::Arc;
 
 use self::hybrid::Adaptive;
 use self::queue::{AtOnce, BatchRule, Queue};
-use crate::sys::{Device, Pending, Request, call, lend_read, lend_write};
+use crate::sys::{Device, Pending, Request, by_itself, lend_read, lend_write};
 use crate::{Options, Policy};
 
 /// A way for single blocking calls.
@@ -93,20 +93,20 @@ pub struct Advice {
 
 /// Reads by a way. What another carried and lost (`ECANCELED`) is read once more, by a plain call.
 pub(crate) fn read(
-    carry: &dyn Carry,
+    way: &dyn Carry,
     device: &dyn Device,
     buffer: &mut [u8],
     offset: u64,
 ) -> io::Result<usize> {
-    match lend_read(buffer, offset, |request, pending| carry.carry(device, request, pending)) {
+    match lend_read(buffer, offset, |request, pending| way.carry(device, request, pending)) {
         Err(error) if error.raw_os_error() == Some(libc::ECANCELED) => device.read(buffer, offset),
         result => result,
     }
 }
 
 /// Writes by a way. What another carried and lost (`ECANCELED`) is written once more, by a plain call.
-pub(crate) fn write(carry: &dyn Carry, device: &dyn Device, buffer: &[u8], offset: u64) -> io::Result<usize> {
-    match lend_write(buffer, offset, |request, pending| carry.carry(device, request, pending)) {
+pub(crate) fn write(way: &dyn Carry, device: &dyn Device, buffer: &[u8], offset: u64) -> io::Result<usize> {
+    match lend_write(buffer, offset, |request, pending| way.carry(device, request, pending)) {
         Err(error) if error.raw_os_error() == Some(libc::ECANCELED) => device.write(buffer, offset),
         result => result,
     }
@@ -122,7 +122,7 @@ pub(crate) fn carrier(options: &Options, device: &Arc<dyn Device>) -> Box<dyn Ca
         }
         Policy::Pread => Box::new(Alone),
         Policy::Atm => Box::new(atm::Atm::new(options, device, batch_max)),
-        Policy::Ring => Box::new(ring::Ring),
+        Policy::Ring => Box::new(ring::OwnRing),
         Policy::Hybrid => Box::new(Queue::new(1, batch_max, Adaptive::new())),
         Policy::LeaderFollower => Box::new(leader::LeaderFollower::new(batch_max)),
         Policy::Stm => Box::new(Queue::new(1, batch_max, AtOnce)),
@@ -145,7 +145,6 @@ struct Alone;
 
 impl Carry for Alone {
     fn carry(&self, device: &dyn Device, request: Request, _: &Pending<'_>) {
-        let result = call(device, &request);
-        request.complete(result);
+        by_itself(device, request);
     }
 }

@@ -6,9 +6,9 @@ use crate::sys::{Device, Finished, Pending, Request};
 use super::Carry;
 
 /// Each by itself, on the calling thread's lane.
-pub(crate) struct Ring;
+pub(crate) struct OwnRing;
 
-impl Carry for Ring {
+impl Carry for OwnRing {
     fn carry(&self, device: &dyn Device, request: Request, _: &Pending<'_>) {
         let mut finished = Vec::with_capacity(1);
         // Where no lane can be had the request is given up: its caller then makes a plain call.

@@ -1,7 +1,7 @@
 //! How does a thread carry a batch?
 
 use crate::lanes::with_lane;
-use crate::sys::{Device, Finished, Request, call};
+use crate::sys::{Device, Finished, Request, by_itself};
 
 use super::lineup::Load;
 
@@ -10,11 +10,7 @@ use super::lineup::Load;
 /// Where no lane can be had they are left in the load, whose owner gives them up: each caller then carries its own.
 pub(crate) fn send(device: &dyn Device, load: &mut Load<Request>) {
     if load.others.is_empty() {
-        if let Some(request) = load.first.take() {
-            let result = call(device, &request);
-            request.complete(result);
-        }
-        return;
+        return load.first.take().into_iter().for_each(|request| by_itself(device, request));
     }
     let mut finished = Vec::with_capacity(load.len());
     let sent = with_lane(device, load.len(), |lane| {

@@ -6,14 +6,16 @@
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::ptr::NonNull;
 use std::str::FromStr;
 
 use crate::place::FileRange;
-use crate::{BackendError, File, ManyError, Options, Policy};
+use crate::{BackendError, File, ManyError, Options, Policy, Stats};
 
 const ABI: u32 = 2;
 const WRITE: u64 = 1;
@@ -24,8 +26,11 @@ const COUNT: u64 = 4;
 const POLICIES: [&CStr; Policy::ALL.len()] =
     [c"auto", c"pread", c"ring", c"stm", c"atm", c"leader-follower", c"hybrid"];
 
-/// Handle of a file, `struct iostack_merge_file`.
-type Handle = File;
+/// Handle of a file, `struct iostack_merge_file`, or null. It is open, as the header asks for.
+type Handle<'a> = Option<&'a File>;
+
+/// Place for an answer, or null. It is the caller's alone, as the header asks for.
+type Place<'a, T> = Option<&'a mut MaybeUninit<T>>;
 
 /// Options of C, `struct iostack_merge_options`.
 #[repr(C)]
@@ -44,18 +49,10 @@ struct CRequest {
     result: i64,
 }
 
-/// Counts for C, `struct iostack_merge_stats`.
-#[repr(C)]
-struct CStats {
-    requests: u64,
-    batches: u64,
-    batch_max: u64,
-}
-
 // The header's test asserts the same of C's.
 const _: () = assert!(size_of::<CRequest>() == 2 * size_of::<usize>() + 16 && align_of::<CRequest>() == 8);
 const _: () = assert!(size_of::<COptions>() == 2 * size_of::<usize>() + 8);
-const _: () = assert!(size_of::<CStats>() == 24);
+const _: () = assert!(size_of::<Stats>() == 24);
 
 /// A negative error number.
 type Refusal = i64;
@@ -138,40 +135,24 @@ unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a CStr> {
     (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) })
 }
 
-/// The value a caller points to.
-///
-/// # Safety
-/// Null, or a value that nobody changes, for as long as `'a`.
-unsafe fn value<'a, T>(pointer: *const T) -> Result<&'a T, Refusal> {
-    // SAFETY: null, or valid for reads, as the caller promises.
-    unsafe { pointer.as_ref() }.ok_or(INVALID)
+/// Address of the first of so many values, whose bytes fit in an `isize`; a null pointer will do for none.
+fn first<T>(pointer: *mut T, count: usize) -> Result<NonNull<T>, Refusal> {
+    match NonNull::new(pointer) {
+        _ if count > isize::MAX as usize / size_of::<T>() => Err(INVALID),
+        None if count == 0 => Ok(NonNull::dangling()),
+        first => first.ok_or(INVALID),
+    }
 }
 
-/// The place for an answer.
-///
-/// # Safety
-/// Null, or the caller's alone, for as long as `'a`.
-unsafe fn place<'a, T>(pointer: *mut T) -> Result<&'a mut T, Refusal> {
-    // SAFETY: null, or valid for reads and writes, as the caller promises.
-    unsafe { pointer.as_mut() }.ok_or(INVALID)
-}
-
-fn is_in_range(length: usize, offset: u64) -> bool {
-    isize::try_from(length).is_ok() && FileRange::new(offset, length).is_ok()
-}
-
-/// Memory to read into; a null pointer will do for no bytes.
+/// Memory to read into.
 ///
 /// # Safety
 /// Null, or so many bytes that are the caller's alone, for as long as `'a`.
 unsafe fn memory<'a>(pointer: *mut c_void, length: usize, offset: u64) -> Result<&'a mut [u8], Refusal> {
-    match (pointer.is_null(), length) {
-        _ if !is_in_range(length, offset) => Err(INVALID),
-        (true, 0) => Ok(&mut []),
-        (true, _) => Err(INVALID),
-        // SAFETY: not null, so the caller's memory of that length, which fits in an `isize`.
-        (false, _) => Ok(unsafe { std::slice::from_raw_parts_mut(pointer.cast(), length) }),
-    }
+    FileRange::new(offset, length).map_err(|_| INVALID)?;
+    let first = first(pointer.cast(), length)?;
+    // SAFETY: the caller's memory of that length, which fits in an `isize`, or none.
+    Ok(unsafe { std::slice::from_raw_parts_mut(first.as_ptr(), length) })
 }
 
 /// Memory to write from, which other requests may share.
@@ -179,13 +160,10 @@ unsafe fn memory<'a>(pointer: *mut c_void, length: usize, offset: u64) -> Result
 /// # Safety
 /// Null, or so many bytes that nobody changes, for as long as `'a`.
 unsafe fn data<'a>(pointer: *const c_void, length: usize, offset: u64) -> Result<&'a [u8], Refusal> {
-    match (pointer.is_null(), length) {
-        _ if !is_in_range(length, offset) => Err(INVALID),
-        (true, 0) => Ok(&[]),
-        (true, _) => Err(INVALID),
-        // SAFETY: not null, so the caller's memory of that length, which fits in an `isize`.
-        (false, _) => Ok(unsafe { std::slice::from_raw_parts(pointer.cast(), length) }),
-    }
+    FileRange::new(offset, length).map_err(|_| INVALID)?;
+    let first = first(pointer.cast::<u8>().cast_mut(), length)?;
+    // SAFETY: the caller's memory of that length, which fits in an `isize`, or none.
+    Ok(unsafe { std::slice::from_raw_parts(first.as_ptr(), length) })
 }
 
 /// The requests of a group.
@@ -193,13 +171,9 @@ unsafe fn data<'a>(pointer: *const c_void, length: usize, offset: u64) -> Result
 /// # Safety
 /// Null, or so many requests that are the caller's alone, for as long as `'a`.
 unsafe fn group<'a>(pointer: *mut CRequest, count: usize) -> Result<&'a mut [CRequest], Refusal> {
-    match (pointer.is_null(), count) {
-        (_, 0) => Ok(&mut []),
-        (true, _) => Err(INVALID),
-        _ if count > isize::MAX as usize / size_of::<CRequest>() => Err(INVALID),
-        // SAFETY: not null, so the caller's requests, whose bytes fit in an `isize`.
-        _ => Ok(unsafe { std::slice::from_raw_parts_mut(pointer, count) }),
-    }
+    let first = first(pointer, count)?;
+    // SAFETY: the caller's requests, whose bytes fit in an `isize`, or none.
+    Ok(unsafe { std::slice::from_raw_parts_mut(first.as_ptr(), count) })
 }
 
 /// The default without a name.
@@ -209,14 +183,13 @@ fn named<T: FromStr + Default>(name: Option<&CStr>) -> Result<T, Refusal> {
 }
 
 /// # Safety
-/// Null, or options as the header has them.
-unsafe fn options(pointer: *const COptions) -> Result<Options, Refusal> {
-    // SAFETY: as the caller promises.
-    let Ok(asked) = (unsafe { value(pointer) }) else { return Ok(Options::default()) };
+/// The options' strings are null, or have their ends.
+unsafe fn options(asked: Option<&COptions>) -> Result<Options, Refusal> {
+    let Some(asked) = asked else { return Ok(Options::default()) };
     if asked.flags & !(WRITE | DIRECT | COUNT) != 0 {
         return Err(INVALID);
     }
-    // SAFETY: a field of the options is null or a string.
+    // SAFETY: as the caller promises.
     let policy = unsafe { text(asked.policy) };
     // SAFETY: likewise.
     let backend = unsafe { text(asked.backend) };
@@ -226,19 +199,13 @@ unsafe fn options(pointer: *const COptions) -> Result<Options, Refusal> {
 }
 
 /// Hands a new file to the caller; null when there is none.
-///
-/// # Safety
-/// As [`place`].
-unsafe fn opened(
-    place_of: *mut *mut Handle,
+fn opened(
+    place: Place<'_, Option<Box<File>>>,
     open: impl FnOnce() -> Result<io::Result<File>, Refusal>,
 ) -> c_int {
     short_border(|| {
-        // SAFETY: as the caller promises.
-        let place = unsafe { place(place_of) }?;
-        *place = std::ptr::null_mut();
-        let file = open()?.map_err(|error| number(&error))?;
-        *place = Box::into_raw(Box::new(file));
+        let file = place.ok_or(INVALID)?.write(None);
+        *file = Some(Box::new(open()?.map_err(|error| number(&error))?));
         Ok(())
     })
 }
@@ -289,28 +256,26 @@ extern "C" fn iostack_merge_policy(index: usize) -> *const c_char {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn iostack_merge_open(
     path: *const c_char,
-    wanted: *const COptions,
-    file: *mut *mut Handle,
+    wanted: Option<&COptions>,
+    file: Place<'_, Option<Box<File>>>,
 ) -> c_int {
-    let open = || {
+    opened(file, || {
         // SAFETY: null, or a string, as the header asks for.
         let path = unsafe { text(path) }.ok_or(INVALID)?;
-        // SAFETY: null, or options, as the header asks for.
+        // SAFETY: the strings are null, or have their ends, as the header asks for.
         let options = unsafe { options(wanted) }?;
         Ok(options.open(Path::new(OsStr::from_bytes(path.to_bytes()))))
-    };
-    // SAFETY: null, or a place for a pointer, as the header asks for.
-    unsafe { opened(file, open) }
+    })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn iostack_merge_over(
     descriptor: c_int,
-    wanted: *const COptions,
-    file: *mut *mut Handle,
+    wanted: Option<&COptions>,
+    file: Place<'_, Option<Box<File>>>,
 ) -> c_int {
-    let open = || {
-        // SAFETY: null, or options, as the header asks for.
+    opened(file, || {
+        // SAFETY: the strings are null, or have their ends, as the header asks for.
         let options = unsafe { options(wanted) }?;
         if descriptor < 0 {
             return Err(-i64::from(libc::EBADF));
@@ -318,66 +283,47 @@ unsafe extern "C" fn iostack_merge_over(
         // SAFETY: not -1; a number that is no open descriptor is refused by the kernel when it is duplicated.
         let theirs = unsafe { BorrowedFd::borrow_raw(descriptor) };
         Ok(theirs.try_clone_to_owned().and_then(|own| options.over(own.into())))
-    };
-    // SAFETY: null, or a place for a pointer, as the header asks for.
-    unsafe { opened(file, open) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn iostack_merge_close(file: *mut Handle) -> c_int {
-    short_border(|| {
-        if file.is_null() {
-            return Err(INVALID);
-        }
-        // SAFETY: made by `opened`, and the caller neither used nor uses it elsewhere.
-        drop(unsafe { Box::from_raw(file) });
-        Ok(())
     })
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn iostack_merge_close(file: Option<Box<File>>) -> c_int {
+    short_border(|| file.map(drop).ok_or(INVALID))
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn iostack_merge_read_at(
-    file: *const Handle,
+    file: Handle<'_>,
     buffer: *mut c_void,
     length: usize,
     offset: u64,
 ) -> i64 {
     border(|| {
-        // SAFETY: null, or a file that is open.
-        let handle = unsafe { value(file) }?;
         // SAFETY: null, or the caller's memory.
         let buffer = unsafe { memory(buffer, length, offset) }?;
-        bytes(handle.read_at(buffer, offset))
+        bytes(file.ok_or(INVALID)?.read_at(buffer, offset))
     })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn iostack_merge_write_at(
-    file: *const Handle,
+    file: Handle<'_>,
     buffer: *const c_void,
     length: usize,
     offset: u64,
 ) -> i64 {
     border(|| {
-        // SAFETY: null, or a file that is open.
-        let handle = unsafe { value(file) }?;
         // SAFETY: null, or the caller's memory.
         let buffer = unsafe { data(buffer, length, offset) }?;
-        bytes(handle.write_at(buffer, offset))
+        bytes(file.ok_or(INVALID)?.write_at(buffer, offset))
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn iostack_merge_read_many(
-    file: *const Handle,
-    requests: *mut CRequest,
-    count: usize,
-) -> i64 {
+unsafe extern "C" fn iostack_merge_read_many(file: Handle<'_>, list: *mut CRequest, count: usize) -> i64 {
     border(|| {
-        // SAFETY: null, or a file that is open.
-        let handle = unsafe { value(file) }?;
         // SAFETY: null, or the caller's requests.
-        let requests = unsafe { group(requests, count) }?;
+        let requests = unsafe { group(list, count) }?;
         if overlap(requests) {
             return Err(INVALID);
         }
@@ -386,41 +332,30 @@ unsafe extern "C" fn iostack_merge_read_many(
             Ok((request.offset, unsafe { memory(request.buffer, request.length, request.offset) }?))
         });
         let mut list = list.collect::<Result<Vec<_>, Refusal>>()?;
-        let done = handle.read_many(&mut list);
+        let done = file.ok_or(INVALID)?.read_many(&mut list);
         Ok(collect(requests, done))
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn iostack_merge_write_many(
-    file: *const Handle,
-    requests: *mut CRequest,
-    count: usize,
-) -> i64 {
+unsafe extern "C" fn iostack_merge_write_many(file: Handle<'_>, list: *mut CRequest, count: usize) -> i64 {
     border(|| {
-        // SAFETY: null, or a file that is open.
-        let handle = unsafe { value(file) }?;
         // SAFETY: null, or the caller's requests.
-        let requests = unsafe { group(requests, count) }?;
+        let requests = unsafe { group(list, count) }?;
         let list = requests.iter().map(|request| {
             // SAFETY: null, or the caller's memory.
             Ok((request.offset, unsafe { data(request.buffer, request.length, request.offset) }?))
         });
         let list = list.collect::<Result<Vec<_>, Refusal>>()?;
-        let done = handle.write_many(&list);
+        let done = file.ok_or(INVALID)?.write_many(&list);
         Ok(collect(requests, done))
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn iostack_merge_stats(file: *const Handle, stats: *mut CStats) -> c_int {
+extern "C" fn iostack_merge_stats(file: Handle<'_>, place: Place<'_, Stats>) -> c_int {
     short_border(|| {
-        // SAFETY: null, or a file that is open.
-        let handle = unsafe { value(file) }?;
-        // SAFETY: null, or a place for them.
-        let place = unsafe { place(stats) }?;
-        let stats = handle.stats().ok_or(INVALID)?;
-        *place = CStats { requests: stats.requests, batches: stats.batches, batch_max: stats.batch_max };
+        place.ok_or(INVALID)?.write(file.and_then(File::stats).ok_or(INVALID)?);
         Ok(())
     })
 }

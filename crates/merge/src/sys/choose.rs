@@ -12,16 +12,16 @@ use crate::{Backend, BackendError};
 
 /// The device that a file is by a backend, or why it cannot be.
 pub(crate) fn device(backend: Backend, file: Arc<File>) -> io::Result<Arc<dyn Device>> {
+    let refused = |source| refused(backend, source);
     Ok(match backend {
         Backend::Best => best(file)?,
-        Backend::IoUring => Arc::new(Pread::with_uring(file).map_err(no_io_uring)?),
-        Backend::Libaio => Arc::new(Pread::with_libaio(file).map_err(no_libaio)?),
+        Backend::IoUring => Arc::new(Pread::with_uring(file).map_err(refused)?),
+        Backend::Libaio => Arc::new(Pread::with_libaio(file).map_err(refused)?),
         Backend::Pread => Arc::new(Pread::new(file)),
         Backend::Tmerge => {
-            if !is_direct(&file)? {
-                return Err(buffered_tmerge().into());
-            }
-            Arc::new(Tmerge::new(file).map_err(no_tmerge)?)
+            let source = io::Error::from_raw_os_error(libc::EINVAL);
+            let direct = if is_direct(&file)? { Ok(()) } else { Err(source) };
+            Arc::new(direct.and_then(|()| Tmerge::new(file)).map_err(refused)?)
         }
     })
 }
@@ -63,46 +63,39 @@ fn takes_nowait(file: &File) -> bool {
     came >= 0 || !matches!(io::Error::last_os_error().raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS))
 }
 
-fn no_io_uring(source: io::Error) -> BackendError {
-    let (why, remedy) = match source.raw_os_error() {
-        Some(libc::ENOSYS) => (
+/// Refusal of a backend: the meaning of an error of the kernel, and its remedy.
+fn refused(backend: Backend, source: io::Error) -> BackendError {
+    let (why, remedy) = match (backend, source.raw_os_error().unwrap_or(0)) {
+        (Backend::IoUring, libc::ENOSYS) => (
             "this kernel has none, or a seccomp filter hides it",
             "run Linux 5.6 or later, or allow its three calls",
         ),
-        Some(libc::EPERM | libc::EACCES) => (
+        (Backend::IoUring, libc::EPERM | libc::EACCES) => (
             "a seccomp filter or the sysctl kernel.io_uring_disabled forbids it",
             "allow it in the container's profile or set the sysctl to 0",
         ),
-        Some(libc::ENOMEM) => ("it may lock no more memory", "raise RLIMIT_MEMLOCK (`ulimit -l`)"),
-        Some(libc::EMFILE | libc::ENFILE) => {
+        (Backend::IoUring, libc::ENOMEM) => {
+            ("it may lock no more memory", "raise RLIMIT_MEMLOCK (`ulimit -l`)")
+        }
+        (Backend::IoUring, libc::EMFILE | libc::ENFILE) => {
             ("no file descriptor is left", "raise RLIMIT_NOFILE (`ulimit -n`)")
         }
-        _ => ("the kernel makes no ring", "see the cause"),
-    };
-    BackendError { backend: Backend::IoUring, why, remedy, source }
-}
-
-fn no_libaio(source: io::Error) -> BackendError {
-    let (why, remedy) = match source.raw_os_error() {
-        Some(libc::EAGAIN) => {
+        (Backend::IoUring, _) => ("the kernel makes no ring", "see the cause"),
+        (Backend::Tmerge, libc::EINVAL) => (
+            "the extended command passes by the page cache, and the file is open for buffered I/O",
+            "open it with `direct`",
+        ),
+        (Backend::Tmerge, _) => {
+            ("this is no device of the tmerge driver", "load the module and open /dev/tmerge0")
+        }
+        (_, libc::EAGAIN) => {
             ("all requests that the system may have are taken", "raise the sysctl fs.aio-max-nr")
         }
-        Some(libc::ENOSYS) => ("this kernel was built without it", "run one with CONFIG_AIO"),
-        Some(libc::EPERM | libc::EACCES) => {
+        (_, libc::ENOSYS) => ("this kernel was built without it", "run one with CONFIG_AIO"),
+        (_, libc::EPERM | libc::EACCES) => {
             ("a seccomp filter forbids it", "allow io_setup, io_submit and io_getevents")
         }
         _ => ("the kernel makes no context", "see the cause"),
     };
-    BackendError { backend: Backend::Libaio, why, remedy, source }
-}
-
-fn no_tmerge(source: io::Error) -> BackendError {
-    let why = "this is no device of the tmerge driver";
-    BackendError { backend: Backend::Tmerge, why, remedy: "load the module and open /dev/tmerge0", source }
-}
-
-fn buffered_tmerge() -> BackendError {
-    let why = "the extended command passes by the page cache, and the file is open for buffered I/O";
-    let source = io::Error::from_raw_os_error(libc::EINVAL);
-    BackendError { backend: Backend::Tmerge, why, remedy: "open it with `direct`", source }
+    BackendError { backend, why, remedy, source }
 }

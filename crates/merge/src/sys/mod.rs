@@ -32,7 +32,9 @@ pub(crate) use futex::Futex;
 pub(crate) use lane::{Device, Finished, Lane};
 pub use owned::StableBuffer;
 pub(crate) use owned::{Owned, Revocable};
-pub(crate) use pread::{Pread, call};
+#[cfg(test)]
+pub(crate) use pread::called;
+pub(crate) use pread::{Pread, by_itself};
 #[cfg(all(test, not(miri)))]
 use request::lend_raw_read;
 pub(crate) use request::{Loans, Op, Pending, Request, end_or, lend_read, lend_write};

@@ -166,7 +166,7 @@ impl<B: StableBuffer> Owned<B> {
     }
 }
 
-/// Of a request that owns its buffer: the result is stored.
+/// Tells the future of a request that owns its buffer that the result is stored.
 ///
 /// # Safety
 ///

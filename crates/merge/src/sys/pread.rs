@@ -111,10 +111,7 @@ fn again(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
 
 impl AtOnce for Pread {
     fn carry(&mut self, queued: &mut Vec<Request>, finished: &mut Vec<Finished>) {
-        for request in queued.drain(..) {
-            let result = call(self, &request);
-            finished.push(Finished::new(request, result));
-        }
+        finished.extend(queued.drain(..).map(|request| called(self, request)));
     }
 }
 
@@ -125,6 +122,18 @@ pub(crate) fn call(device: &dyn Device, request: &Request) -> io::Result<usize> 
         |buffer, offset| device.read(buffer, offset),
         |buffer, offset| device.write(buffer, offset),
     )
+}
+
+/// The same, with the result.
+pub(crate) fn called(device: &dyn Device, request: Request) -> Finished {
+    let result = call(device, &request);
+    Finished::new(request, result)
+}
+
+/// The same, and its owner has the result.
+pub(crate) fn by_itself(device: &dyn Device, request: Request) {
+    let result = call(device, &request);
+    request.complete(result);
 }
 
 /// Does what a request asks for.

@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use iostack_batch::BatchCost;
 use iostack_merge::{File, Options, Policy, Simulated};
 
-use crate::{BLOCK, number_at, numbered_by};
+use crate::{BLOCK, at, number_at, numbered_by, on_threads};
 
 /// A tenth of the published device's times.
 const LAW: BatchCost = BatchCost { fixed_ns: 11_200.0, each_ns: 9_360.0 };
@@ -18,16 +18,11 @@ fn numbered(policy: Policy, blocks: usize) -> File {
 fn eight_threads_read_what_was_written_while_ways_are_tried() {
     let file = numbered(Policy::Auto, 64);
     let start = Barrier::new(8);
-    std::thread::scope(|threads| {
-        for thread in 0..8 {
-            let (file, start) = (&file, &start);
-            threads.spawn(move || {
-                start.wait();
-                for step in 0..3000_usize {
-                    let index = (thread * 11 + step * 7) % 64;
-                    assert_eq!(number_at(file, index), index as u64);
-                }
-            });
+    on_threads(8, |thread| {
+        start.wait();
+        for step in 0..3000 {
+            let index = (thread * 11 + step * 7) % 64;
+            assert_eq!(number_at(&file, index as usize), index);
         }
     });
     let advice = file.advice();
@@ -56,16 +51,12 @@ fn a_way_that_was_chosen_says_so() {
 fn errors_are_reported_whichever_way_is_taken() {
     let device = Simulated::broken(64 * BLOCK, LAW, 0..1);
     let file = Options::default().simulated(&device);
-    std::thread::scope(|threads| {
-        for _ in 0..8 {
-            threads.spawn(|| {
-                for step in 0..500_u64 {
-                    let index = step % 4;
-                    let result = file.read_exact_at(&mut [0; BLOCK], index * BLOCK as u64);
-                    let error = result.err().and_then(|error| error.raw_os_error());
-                    assert_eq!(error, (index == 0).then_some(libc::EIO));
-                }
-            });
+    on_threads(8, |_| {
+        for step in 0..500 {
+            let index = step % 4;
+            let result = file.read_exact_at(&mut [0; BLOCK], at(index));
+            let error = result.err().and_then(|error| error.raw_os_error());
+            assert_eq!(error, (index == 0).then_some(libc::EIO));
         }
     });
 }

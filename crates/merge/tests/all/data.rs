@@ -4,8 +4,8 @@ use iostack_batch::BatchCost;
 use iostack_merge::{Backend, File, Options, Policy, Simulated};
 use iostack_testkit::{Loop, folder, or_skip};
 
-use crate::pattern::{PAGE, Page, fill, filled, is_right, new_file};
-use crate::sys;
+use crate::pattern::{PAGE, Page, fill, filled, group, is_right, new_file};
+use crate::{on_coroutines, on_threads};
 
 /// Pages of a file under test.
 const PAGES: usize = 128;
@@ -15,11 +15,7 @@ const CHEAP: BatchCost = BatchCost { fixed_ns: 500.0, each_ns: 100.0 };
 /// Writes all pages in groups of 1 to 64 and some by themselves, in some order, then reads them so from several threads.
 fn written_and_read(file: &File, seed: u64) {
     write_all(file, seed);
-    std::thread::scope(|scope| {
-        for thread in 0..3 {
-            scope.spawn(move || read_all(file, seed, thread));
-        }
-    });
+    on_threads(3, |thread| read_all(file, seed, thread));
 }
 
 /// Groups of 1 to 64 that cover all pages, in an order by the seed: an odd step meets each of 128.
@@ -52,26 +48,19 @@ fn write_all(file: &File, seed: u64) {
 }
 
 fn read_all(file: &File, seed: u64, thread: u64) {
-    for (number, group) in (thread..).zip(groups(seed * 31 + thread)) {
-        let mut memory = vec![Page::zero(); group.len()];
+    for (number, places) in (thread..).zip(groups(seed * 31 + thread)) {
+        let mut memory = vec![Page::zero(); places.len()];
         if number % 2 == 0 {
-            let mut list: Vec<(u64, &mut [u8])> = group
-                .iter()
-                .zip(&mut memory)
-                .map(|(&place, page)| ((place * PAGE) as u64, &mut page.0[..]))
-                .collect();
-            file.read_many(&mut list).expect("the file can be read");
+            let offsets = places.iter().map(|&place| (place * PAGE) as u64);
+            file.read_many(&mut group(offsets, &mut memory)).expect("the file can be read");
         } else {
-            for (&place, page) in group.iter().zip(&mut memory) {
+            for (&place, page) in places.iter().zip(&mut memory) {
                 file.read_exact_at(&mut page.0, (place * PAGE) as u64).expect("the file can be read");
             }
         }
-        for (&place, page) in group.iter().zip(&memory) {
-            let offset = (place * PAGE) as u64;
-            assert!(
-                is_right(&page.0, offset, seed),
-                "{file:?}, seed {seed}: page {place} is not what was written"
-            );
+        for (&place, page) in places.iter().zip(&memory) {
+            let right = is_right(&page.0, (place * PAGE) as u64, seed);
+            assert!(right, "{file:?}, seed {seed}: page {place} is not what was written");
         }
     }
 }
@@ -144,10 +133,8 @@ fn a_group_larger_than_any_lane_comes_whole() {
 fn one_command_carries_a_group_on_a_device_that_takes_one_at_a_time() {
     let device = Simulated::new(64 * PAGE, CHEAP);
     let file = Options { policy: Policy::Hybrid, count: true, ..Options::default() }.simulated(&device);
-    let mut memory = vec![[0_u8; PAGE]; 40];
-    let mut list: Vec<(u64, &mut [u8])> =
-        (0..).zip(&mut memory).map(|(index, page)| (index * PAGE as u64, &mut page[..])).collect();
-    file.read_many(&mut list).expect("the device is sound");
+    let mut memory = vec![Page::zero(); 40];
+    file.read_many(&mut group((0..).step_by(PAGE), &mut memory)).expect("the device is sound");
     let stats = file.stats().expect("they were asked for");
     assert_eq!((stats.requests, stats.batches, stats.batch_max), (40, 1, 40));
 }
@@ -213,12 +200,7 @@ fn groups_of_coroutines_share_batches() {
     let file = Options { count: true, ..Options::default() }.simulated(&device);
     write_all(&file, 9);
     let before = file.stats().expect("they were asked for");
-    sys::scope(1, |scope| {
-        for thread in 0..8 {
-            let file = &file;
-            scope.spawn(move || read_all(file, 9, thread));
-        }
-    });
+    on_coroutines(1, 8, |number| read_all(&file, 9, number as u64));
     let after = file.stats().expect("they were asked for");
     let (requests, batches) = (after.requests - before.requests, after.batches - before.batches);
     assert_eq!(requests, 8 * PAGES as u64);

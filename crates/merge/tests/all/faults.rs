@@ -1,22 +1,29 @@
 //! What comes back when a request fails, and do the others still come?
 
 use std::io::{self, ErrorKind};
+use std::path::Path;
 
 use iostack_batch::BatchCost;
 use iostack_merge::{Backend, File, ManyError, Options, Policy, Simulated};
 use iostack_testkit::{Loop, folder, or_skip};
 
-use crate::pattern::{PAGE, Page, filled, is_right, new_file};
+use crate::pattern::{PAGE, Page, filled, group, is_right, new_file};
 
 const CHEAP: BatchCost = BatchCost { fixed_ns: 500.0, each_ns: 100.0 };
 const REAL: [Backend; 3] = [Backend::IoUring, Backend::Libaio, Backend::Pread];
 
+/// A file or device by every backend that works here, under these policies.
+fn opened(test: &str, path: &Path, policies: &[Policy], options: &Options) -> Vec<File> {
+    let ways = REAL.iter().flat_map(|&backend| policies.iter().map(move |&policy| (backend, policy)));
+    let open = |(backend, policy)| or_skip(test, Options { backend, policy, ..options.clone() }.open(path));
+    ways.filter_map(open).collect()
+}
+
 /// Reads pages as one group: which failed how, after a look at all others.
 fn pages(file: &File, places: &[u64], seed: u64) -> Vec<(usize, io::Error)> {
     let mut memory = vec![Page::zero(); places.len()];
-    let mut list: Vec<(u64, &mut [u8])> =
-        places.iter().zip(&mut memory).map(|(&place, page)| (place * PAGE as u64, &mut page.0[..])).collect();
-    let failures = match file.read_many(&mut list) {
+    let offsets = places.iter().map(|place| place * PAGE as u64);
+    let failures = match file.read_many(&mut group(offsets, &mut memory)) {
         Ok(()) => Vec::new(),
         Err(ManyError { count, failures }) => {
             assert_eq!(count, places.len());
@@ -63,15 +70,12 @@ fn a_real_medium_error_is_its_own_requests_only() {
     // The device keeps its length, and has nothing to read where its file now ends.
     let backing = std::fs::OpenOptions::new().write(true).open(&path).expect("the file is ours");
     backing.set_len(32 * PAGE as u64).expect("the file is ours");
-    for backend in REAL {
-        for policy in [Policy::Auto, Policy::Ring, Policy::Stm] {
-            let options = Options { policy, backend, direct: true, ..Options::default() };
-            let Some(file) = or_skip(TEST, options.open(&*device)) else { continue };
-            let failures = pages(&file, &[0, 40, 31, 63, 2], 5);
-            assert_eq!(codes(&failures), [(1, Some(libc::EIO)), (3, Some(libc::EIO))], "{file:?}");
-            let error = file.read_exact_at(&mut Page::zero().0, 50 * PAGE as u64).expect_err("a hole");
-            assert_eq!(error.raw_os_error(), Some(libc::EIO), "{file:?}");
-        }
+    let direct = Options { direct: true, ..Options::default() };
+    for file in opened(TEST, &device, &[Policy::Auto, Policy::Ring, Policy::Stm], &direct) {
+        let failures = pages(&file, &[0, 40, 31, 63, 2], 5);
+        assert_eq!(codes(&failures), [(1, Some(libc::EIO)), (3, Some(libc::EIO))], "{file:?}");
+        let error = file.read_exact_at(&mut Page::zero().0, 50 * PAGE as u64).expect_err("a hole");
+        assert_eq!(error.raw_os_error(), Some(libc::EIO), "{file:?}");
     }
 }
 
@@ -79,21 +83,18 @@ fn a_real_medium_error_is_its_own_requests_only() {
 fn the_end_of_the_file_is_told_and_what_lies_before_it_has_come() {
     let folder = folder!("faults-end");
     let path = new_file(&folder, "data", &filled(PAGE + 904, 3));
-    for backend in REAL {
-        for direct in [false, true] {
-            for policy in Policy::ALL {
-                let options = Options { policy, backend, direct, ..Options::default() };
-                let Some(file) = or_skip("the_end_of_the_file", options.open(&path)) else { continue };
-                let failures = pages(&file, &[1, 0, 2, 0], 3);
-                let kinds: Vec<_> = failures.iter().map(|(index, error)| (*index, error.kind())).collect();
-                assert_eq!(kinds, [(0, ErrorKind::UnexpectedEof), (2, ErrorKind::UnexpectedEof)], "{file:?}");
-                let mut page = Page::zero();
-                let error = file.read_exact_at(&mut page.0, PAGE as u64).expect_err("904 bytes are there");
-                assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{file:?}, direct {direct}");
-                assert!(is_right(&page.0[..904], PAGE as u64, 3), "{file:?}");
-                assert_eq!(file.read_at(&mut page.0, PAGE as u64).ok(), Some(904), "{file:?}");
-                assert_eq!(file.read_at(&mut page.0, 1 << 30).ok(), Some(0), "{file:?}");
-            }
+    for direct in [false, true] {
+        let options = Options { direct, ..Options::default() };
+        for file in opened("the_end_of_the_file", &path, &Policy::ALL, &options) {
+            let failures = pages(&file, &[1, 0, 2, 0], 3);
+            let kinds: Vec<_> = failures.iter().map(|(index, error)| (*index, error.kind())).collect();
+            assert_eq!(kinds, [(0, ErrorKind::UnexpectedEof), (2, ErrorKind::UnexpectedEof)], "{file:?}");
+            let mut page = Page::zero();
+            let error = file.read_exact_at(&mut page.0, PAGE as u64).expect_err("904 bytes are there");
+            assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{file:?}, direct {direct}");
+            assert!(is_right(&page.0[..904], PAGE as u64, 3), "{file:?}");
+            assert_eq!(file.read_at(&mut page.0, PAGE as u64).ok(), Some(904), "{file:?}");
+            assert_eq!(file.read_at(&mut page.0, 1 << 30).ok(), Some(0), "{file:?}");
         }
     }
 }
@@ -102,9 +103,8 @@ fn the_end_of_the_file_is_told_and_what_lies_before_it_has_come() {
 fn nothing_is_sent_for_nothing() {
     let folder = folder!("faults-empty");
     let path = new_file(&folder, "data", &[7; 100]);
-    for backend in REAL {
-        let options = Options { backend, count: true, ..Options::default() };
-        let Some(file) = or_skip("nothing_is_sent_for_nothing", options.open(&path)) else { continue };
+    let counting = Options { count: true, ..Options::default() };
+    for file in opened("nothing_is_sent_for_nothing", &path, &[Policy::Auto], &counting) {
         file.read_many(&mut []).expect("nothing is asked");
         file.write_many(&[]).expect("nothing is asked");
         file.read_exact_at(&mut [], 1 << 40).expect("nothing is asked");
@@ -121,18 +121,14 @@ fn nothing_is_sent_for_nothing() {
 fn a_file_open_for_reading_refuses_each_write() {
     let folder = folder!("faults-closed");
     let path = new_file(&folder, "data", &[7; 100]);
-    for backend in REAL {
-        for policy in Policy::ALL {
-            let Ok(file) = (Options { backend, policy, ..Options::default() }).open(&path) else { continue };
-            let error = file
-                .write_many(&[(0, &[1; 5]), (9, &[]), (50, &[1; 5])])
-                .expect_err("it is not open for that");
-            assert_eq!(codes(&error.failures), [(0, Some(libc::EBADF)), (2, Some(libc::EBADF))], "{file:?}");
-            let text = "2 of 3 requests failed, the first at index 0: Bad file descriptor (os error 9)";
-            assert_eq!(error.to_string(), text);
-            let error = file.write_all_at(&[1; 5], 0).expect_err("it is not open for that");
-            assert_eq!(error.raw_os_error(), Some(libc::EBADF), "{file:?}");
-        }
+    for file in opened("a_file_open_for_reading", &path, &Policy::ALL, &Options::default()) {
+        let written = file.write_many(&[(0, &[1; 5]), (9, &[]), (50, &[1; 5])]);
+        let error = written.expect_err("it is not open for that");
+        assert_eq!(codes(&error.failures), [(0, Some(libc::EBADF)), (2, Some(libc::EBADF))], "{file:?}");
+        let text = "2 of 3 requests failed, the first at index 0: Bad file descriptor (os error 9)";
+        assert_eq!(error.to_string(), text);
+        let error = file.write_all_at(&[1; 5], 0).expect_err("it is not open for that");
+        assert_eq!(error.raw_os_error(), Some(libc::EBADF), "{file:?}");
     }
 }
 
@@ -140,10 +136,8 @@ fn a_file_open_for_reading_refuses_each_write() {
 fn direct_requests_that_are_not_aligned_are_refused_one_by_one() {
     let folder = folder!("faults-aligned");
     let path = new_file(&folder, "data", &filled(4 * PAGE, 2));
-    for backend in REAL {
-        let Ok(file) = (Options { backend, direct: true, ..Options::default() }).open(&path) else {
-            continue;
-        };
+    let direct = Options { direct: true, ..Options::default() };
+    for file in opened("direct_requests_that_are_not_aligned", &path, &[Policy::Auto], &direct) {
         let (mut good, mut bad) = (Page::zero(), Page::zero());
         let mut list: [(u64, &mut [u8]); 2] = [(3, &mut bad.0[..]), (PAGE as u64, &mut good.0[..])];
         let error = file.read_many(&mut list).expect_err("an offset of 3");

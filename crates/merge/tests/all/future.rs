@@ -14,7 +14,7 @@ use iostack_merge::{
 use iostack_testkit::or_skip;
 
 use crate::sys::scope;
-use crate::{BLOCK, QUICK, at, block_of, number_at, numbered};
+use crate::{BLOCK, QUICK, at, block_of, number_at, numbered, on_coroutines, on_threads};
 
 const SLOW: BatchCost = BatchCost { fixed_ns: 20_000_000.0, each_ns: 50.0 };
 
@@ -49,11 +49,7 @@ fn each_future_gets_its_own_block_on_any_executor() {
     let file = numbered(64);
     block_on(reads(&file));
     plain_block_on(reads(&file));
-    scope(2, |s| {
-        for _ in 0..4 {
-            s.spawn(|| block_on(reads(&file)));
-        }
-    });
+    on_coroutines(2, 4, |_| block_on(reads(&file)));
 }
 
 #[test]
@@ -305,19 +301,12 @@ fn wakers_of_other_threads_wake_coroutines_and_block_on() {
 #[test]
 fn hundreds_of_futures_of_many_threads_share_a_file() {
     let file = numbered(64);
-    std::thread::scope(|threads| {
-        for thread in 0..4_usize {
-            let file = &file;
-            threads.spawn(move || {
-                for step in 0..50 {
-                    let index = |one: usize| (thread * 17 + step * 5 + one) % 64;
-                    let list = (0..8).map(|one| file.read_at_async(vec![0; BLOCK], at(index(one))));
-                    let all = plain_block_on(join_all(list));
-                    for (one, read) in all.into_iter().enumerate() {
-                        assert_is_block(read, index(one));
-                    }
-                }
-            });
+    on_threads(4, |thread| {
+        for step in 0..50 {
+            let index = |one: usize| (thread as usize * 17 + step * 5 + one) % 64;
+            let list = (0..8).map(|one| file.read_at_async(vec![0; BLOCK], at(index(one))));
+            let all = plain_block_on(join_all(list));
+            all.into_iter().enumerate().for_each(|(one, read)| assert_is_block(read, index(one)));
         }
     });
 }

@@ -39,6 +39,18 @@ fn number_at(file: &File, index: usize) -> u64 {
     u64::from_le_bytes(head)
 }
 
+/// Does the work on so many threads at once, each of which is told its number.
+fn on_threads(threads: u64, work: impl Fn(u64) + Sync) {
+    let work = &work;
+    std::thread::scope(|scope| (0..threads).for_each(|thread| drop(scope.spawn(move || work(thread)))));
+}
+
+/// The same on coroutines, on so many executors.
+fn on_coroutines(executors: usize, count: usize, work: impl Fn(usize) + Sync) {
+    let work = &work;
+    sys::scope(executors, |s| (0..count).for_each(|index| drop(s.spawn(move || work(index)))));
+}
+
 /// A quick simulated device of numbered blocks.
 fn numbered(blocks: usize) -> File {
     numbered_by(&Options::default(), blocks, QUICK)

@@ -19,6 +19,11 @@ impl Page {
     }
 }
 
+/// Reads of a group: each page from its offset.
+pub(crate) fn group(offsets: impl Iterator<Item = u64>, memory: &mut [Page]) -> Vec<(u64, &mut [u8])> {
+    offsets.zip(memory).map(|(offset, page)| (offset, &mut page.0[..])).collect()
+}
+
 fn mix(value: u64) -> u64 {
     let value = (value ^ value >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     value ^ value >> 29

@@ -6,8 +6,8 @@ use iostack_batch::BatchCost;
 use iostack_merge::{File, Options, Policy, Simulated};
 use iostack_testkit::folder;
 
-use crate::BLOCK;
 use crate::pattern::new_file;
+use crate::{BLOCK, on_threads};
 
 /// Blocks that each thread writes.
 const OWN: u64 = 8;
@@ -29,20 +29,16 @@ fn pattern(block: u64, round: u64) -> Vec<u8> {
 fn hammer(file: &File, threads: u64, what: &str) {
     let shared = threads * OWN;
     file.write_all_at(&pattern(shared, 0), shared * BLOCK as u64).expect("nothing is broken");
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            scope.spawn(move || {
-                let mut buffer = vec![0; BLOCK];
-                for round in 0..ROUNDS {
-                    let block = thread * OWN + round % OWN;
-                    let data = pattern(block, round);
-                    file.write_all_at(&data, block * BLOCK as u64).expect("nothing is broken");
-                    file.read_exact_at(&mut buffer, shared * BLOCK as u64).expect("nothing is broken");
-                    assert!(buffer == pattern(shared, 0), "{what}: the shared block, {thread} {round}");
-                    file.read_exact_at(&mut buffer, block * BLOCK as u64).expect("nothing is broken");
-                    assert!(buffer == data, "{what}: block {block}, thread {thread}, round {round}");
-                }
-            });
+    on_threads(threads, |thread| {
+        let mut buffer = vec![0; BLOCK];
+        for round in 0..ROUNDS {
+            let block = thread * OWN + round % OWN;
+            let data = pattern(block, round);
+            file.write_all_at(&data, block * BLOCK as u64).expect("nothing is broken");
+            file.read_exact_at(&mut buffer, shared * BLOCK as u64).expect("nothing is broken");
+            assert!(buffer == pattern(shared, 0), "{what}: the shared block, {thread} {round}");
+            file.read_exact_at(&mut buffer, block * BLOCK as u64).expect("nothing is broken");
+            assert!(buffer == data, "{what}: block {block}, thread {thread}, round {round}");
         }
     });
 }
@@ -87,24 +83,19 @@ fn an_error_of_one_is_not_the_others() {
         let cost = BatchCost { fixed_ns: 50_000.0, each_ns: 5000.0 };
         let device = Simulated::broken(16 * BLOCK, cost, bad..bad + 1);
         let file = &options.simulated(&device);
-        std::thread::scope(|scope| {
-            for thread in 0..8_u64 {
-                scope.spawn(move || {
-                    let at = thread * BLOCK as u64;
-                    for round in 0..ROUNDS {
-                        let wrote = file.write_all_at(&pattern(thread, round), at);
-                        let mut buffer = vec![0; BLOCK];
-                        let read = file.read_exact_at(&mut buffer, at);
-                        if at == bad {
-                            let errors =
-                                [wrote, read].map(|result| result.expect_err("broken").raw_os_error());
-                            assert_eq!(errors, [Some(5), Some(5)]);
-                        } else {
-                            wrote.and(read).expect("a sound block");
-                            assert!(buffer == pattern(thread, round), "{:?}: block {thread}", options.policy);
-                        }
-                    }
-                });
+        on_threads(8, |thread| {
+            let at = thread * BLOCK as u64;
+            for round in 0..ROUNDS {
+                let wrote = file.write_all_at(&pattern(thread, round), at);
+                let mut buffer = vec![0; BLOCK];
+                let read = file.read_exact_at(&mut buffer, at);
+                if at == bad {
+                    let errors = [wrote, read].map(|result| result.expect_err("broken").raw_os_error());
+                    assert_eq!(errors, [Some(5), Some(5)]);
+                } else {
+                    wrote.and(read).expect("a sound block");
+                    assert!(buffer == pattern(thread, round), "{:?}: block {thread}", options.policy);
+                }
             }
         });
     }
@@ -115,16 +106,12 @@ fn the_end_of_the_file_is_each_callers_own() {
     for options in policies() {
         let device = Simulated::new(4 * BLOCK, BatchCost { fixed_ns: 20_000.0, each_ns: 1000.0 });
         let file = &options.simulated(&device);
-        std::thread::scope(|scope| {
-            for thread in 0..8_u64 {
-                scope.spawn(move || {
-                    let at = thread * BLOCK as u64 / 2 + BLOCK as u64;
-                    let left = (4 * BLOCK as u64).saturating_sub(at).min(BLOCK as u64) as usize;
-                    for _ in 0..ROUNDS {
-                        let read = file.read_at(&mut [0; BLOCK], at).expect("nothing is broken");
-                        assert_eq!(read, left, "{:?}: at {at}", options.policy);
-                    }
-                });
+        on_threads(8, |thread| {
+            let at = thread * BLOCK as u64 / 2 + BLOCK as u64;
+            let left = (4 * BLOCK as u64).saturating_sub(at).min(BLOCK as u64) as usize;
+            for _ in 0..ROUNDS {
+                let read = file.read_at(&mut [0; BLOCK], at).expect("nothing is broken");
+                assert_eq!(read, left, "{:?}: at {at}", options.policy);
             }
         });
     }

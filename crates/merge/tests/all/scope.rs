@@ -8,8 +8,9 @@ use std::thread::ThreadId;
 
 use iostack_merge::{File, Options, Scope, ScopeOptions, Simulated, yield_now};
 
+use crate::pattern::{Page, group};
 use crate::sys::{self, scope};
-use crate::{BLOCK, QUICK, at, block_of, number_at, numbered};
+use crate::{BLOCK, QUICK, at, block_of, number_at, numbered, on_coroutines};
 
 #[test]
 fn each_coroutine_gets_its_own_block_into_its_own_buffer() {
@@ -68,17 +69,11 @@ fn a_panic_is_carried_to_the_caller_after_the_others_have_ended() {
     let file = numbered(16);
     let ended = AtomicUsize::new(0);
     let caught = catch_unwind(AssertUnwindSafe(|| {
-        scope(2, |s| {
-            for index in 0..16 {
-                let (file, ended) = (&file, &ended);
-                s.spawn(move || {
-                    let mut buffer = [0; BLOCK];
-                    file.read_exact_at(&mut buffer, at(index)).expect("the device is sound");
-                    assert!(index != 3, "the fourth dies");
-                    (0..5).for_each(|_| yield_now());
-                    ended.fetch_add(1, Ordering::Relaxed);
-                });
-            }
+        on_coroutines(2, 16, |index| {
+            file.read_exact_at(&mut [0; BLOCK], at(index)).expect("the device is sound");
+            assert!(index != 3, "the fourth dies");
+            (0..5).for_each(|_| yield_now());
+            ended.fetch_add(1, Ordering::Relaxed);
         });
     }));
     let payload = caught.expect_err("one died");
@@ -120,18 +115,13 @@ fn a_panic_of_the_body_waits_for_the_coroutines() {
 fn a_coroutine_stays_on_its_thread_and_lets_others_run_there() {
     let file = numbered(4);
     let order = Mutex::new(Vec::new());
-    scope(1, |s| {
-        for index in 0..4_usize {
-            let (file, order) = (&file, &order);
-            s.spawn(move || {
-                let here: ThreadId = std::thread::current().id();
-                order.lock().expect("none panics").push(('a', index));
-                yield_now();
-                order.lock().expect("none panics").push(('b', index));
-                file.read_exact_at(&mut [0; BLOCK], at(index)).expect("the device is sound");
-                assert_eq!(here, std::thread::current().id());
-            });
-        }
+    on_coroutines(1, 4, |index| {
+        let here: ThreadId = std::thread::current().id();
+        order.lock().expect("none panics").push(('a', index));
+        yield_now();
+        order.lock().expect("none panics").push(('b', index));
+        file.read_exact_at(&mut [0; BLOCK], at(index)).expect("the device is sound");
+        assert_eq!(here, std::thread::current().id());
     });
     let order = order.into_inner().expect("none panics");
     let first_b = order.iter().position(|(step, _)| *step == 'b').expect("all went on");
@@ -205,16 +195,11 @@ fn a_read_while_a_panic_unwinds_is_carried_by_the_thread() {
 #[test]
 fn several_files_at_once_keep_their_results_apart() {
     let files: Vec<File> = (0..3).map(|_| numbered(32)).collect();
-    scope(2, |s| {
-        for index in 0..96_usize {
-            let file = &files[index % 3];
-            s.spawn(move || {
-                let mut buffer = vec![0; BLOCK];
-                for step in 0..20 {
-                    file.read_exact_at(&mut buffer, at((index + step) % 32)).expect("the device is sound");
-                    assert_eq!(buffer, block_of((index + step) % 32));
-                }
-            });
+    on_coroutines(2, 96, |index| {
+        let mut buffer = vec![0; BLOCK];
+        for place in (index..index + 20).map(|place| place % 32) {
+            files[index % 3].read_exact_at(&mut buffer, at(place)).expect("the device is sound");
+            assert_eq!(buffer, block_of(place));
         }
     });
 }
@@ -317,18 +302,11 @@ fn what_a_coroutine_owned_is_dropped_before_the_scope_returns() {
 fn a_group_within_a_coroutine_goes_beside_the_requests_of_others() {
     let device = Simulated::broken(64 * BLOCK, QUICK, at(40)..at(41));
     let file = Options { count: true, ..Options::default() }.simulated(&device);
-    scope(1, |s| {
-        for group in 0..8_usize {
-            let file = &file;
-            s.spawn(move || {
-                let mut buffers = vec![vec![0; BLOCK]; 8];
-                let list = buffers.iter_mut().enumerate();
-                let mut list: Vec<(u64, &mut [u8])> =
-                    list.map(|(one, buffer)| (at(group * 8 + one), &mut buffer[..])).collect();
-                let failed = file.read_many(&mut list).err().map(|error| error.failures[0].0);
-                assert_eq!(failed, (group == 5).then_some(0));
-            });
-        }
+    on_coroutines(1, 8, |number| {
+        let mut pages = vec![Page::zero(); 8];
+        let mut list = group((0..8).map(|one| at(number * 8 + one)), &mut pages);
+        let failed = file.read_many(&mut list).err().map(|error| error.failures[0].0);
+        assert_eq!(failed, (number == 5).then_some(0));
     });
     let stats = file.stats().expect("it counts");
     // Groups of coroutines that were started before the executor had nothing else to do went together.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use iostack_merge::{Backend, File, Options, Policy};
 use iostack_testkit::{folder, or_skip};
-use pattern::{PAGE, Page, filled, is_right, new_file};
+use pattern::{PAGE, Page, filled, group, is_right, new_file};
 
 const PAGES: u64 = 64;
 const SEED: u64 = 11;
@@ -21,13 +21,9 @@ const SEED: u64 = 11;
 fn is_all_right(file: &File) -> bool {
     (0..PAGES).step_by(8).all(|first| {
         let mut memory = vec![Page::zero(); 8];
-        let mut list: Vec<(u64, &mut [u8])> = (first..)
-            .zip(&mut memory)
-            .map(|(page, memory)| (page * PAGE as u64, &mut memory.0[..]))
-            .collect();
-        let many = file.read_many(&mut list);
-        let right =
-            (first..).zip(&memory).all(|(page, memory)| is_right(&memory.0, page * PAGE as u64, SEED));
+        let many = file.read_many(&mut group((first * PAGE as u64..).step_by(PAGE), &mut memory));
+        let is_page_right = |(page, memory): (u64, &Page)| is_right(&memory.0, page * PAGE as u64, SEED);
+        let right = (first..).zip(&memory).all(is_page_right);
         let mut single = Page::zero();
         let one = file.read_exact_at(&mut single.0, first * PAGE as u64);
         many.is_ok() && right && one.is_ok() && is_right(&single.0, first * PAGE as u64, SEED)

@@ -9,6 +9,8 @@ use fuser::{
     ReplyEntry, ReplyOpen, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
 
+use iostack_host::{effective_group, effective_user};
+
 use super::NAME;
 use crate::Disk;
 
@@ -27,12 +29,11 @@ const MOST: u32 = 1 << 20;
 pub(super) struct TheFile {
     disk: Disk,
     started: SystemTime,
-    user: (u32, u32),
 }
 
 impl TheFile {
     pub(super) fn new(disk: Disk) -> TheFile {
-        TheFile { disk, started: SystemTime::now(), user: crate::sys::user() }
+        TheFile { disk, started: SystemTime::now() }
     }
 
     fn about(&self, node: INodeNo) -> Option<FileAttr> {
@@ -41,7 +42,7 @@ impl TheFile {
             DISK => (FileType::RegularFile, 0o600, 1, self.disk.capacity()),
             _ => return None,
         };
-        let (time, (uid, gid)) = (self.started, self.user);
+        let time = self.started;
         Some(FileAttr {
             ino: node,
             size,
@@ -53,8 +54,8 @@ impl TheFile {
             kind,
             perm,
             nlink,
-            uid,
-            gid,
+            uid: effective_user(),
+            gid: effective_group(),
             rdev: 0,
             blksize: 4096,
             flags: 0,
@@ -193,14 +194,7 @@ impl Filesystem for TheFile {
         self.disk.flush(empty(reply));
     }
 
-    fn readdir(
-        &self,
-        _request: &Request,
-        node: INodeNo,
-        _handle: FileHandle,
-        offset: u64,
-        mut reply: ReplyDirectory,
-    ) {
+    fn readdir(&self, _: &Request, node: INodeNo, _: FileHandle, offset: u64, mut reply: ReplyDirectory) {
         if node != ROOT {
             return reply.error(Errno::ENOTDIR);
         }

@@ -24,47 +24,16 @@ const PROBES: usize = 401;
 /// Length of such a read.
 const LENGTH: usize = 4096;
 
-/// Question to the keeper.
-#[derive(Clone, Copy)]
-pub(super) enum Ask {
-    /// A loop device of so many bytes a block: its number.
-    Block(u32),
-    /// Median time of a read, ns.
-    Probe,
-    /// True when somebody has the loop device to himself.
-    Mounted,
-    /// The kernel forgets what it has read of it.
-    Forget,
-    /// The loop device goes, and the keeper.
-    End,
-}
-
-impl Ask {
-    fn bytes(self) -> [u8; 5] {
-        let (kind, number) = match self {
-            Ask::Block(size) => (0, size),
-            Ask::Probe => (1, 0),
-            Ask::Mounted => (2, 0),
-            Ask::Forget => (3, 0),
-            Ask::End => (4, 0),
-        };
-        let [a, b, c, d] = u32::to_ne_bytes(number);
-        [kind, a, b, c, d]
-    }
-
-    fn read(from: &mut impl Read) -> io::Result<Ask> {
-        let mut bytes = [0; 5];
-        from.read_exact(&mut bytes)?;
-        let [kind, a, b, c, d] = bytes;
-        Ok(match kind {
-            0 => Ask::Block(u32::from_ne_bytes([a, b, c, d])),
-            1 => Ask::Probe,
-            2 => Ask::Mounted,
-            3 => Ask::Forget,
-            _ => Ask::End,
-        })
-    }
-}
+/// Question to the keeper. One that is none of the constants asks for a loop device of so many bytes a block: its number.
+pub(super) type Ask = u32;
+/// Asks for the median time of a read, ns.
+pub(super) const PROBE: Ask = 1;
+/// Asks whether somebody has the loop device to himself.
+pub(super) const MOUNTED: Ask = 2;
+/// Has the kernel forget what it has read of the loop device.
+pub(super) const FORGET: Ask = 3;
+/// Has the loop device go, and the keeper.
+pub(super) const END: Ask = 4;
 
 /// The keeper, for its server.
 #[derive(Debug)]
@@ -78,27 +47,24 @@ impl Keeper {
     }
 
     pub(super) fn ask(&self, ask: Ask) -> io::Result<u64> {
-        let mut line = &self.0.line;
-        line.write_all(&ask.bytes())?;
-        let (mut errno, mut value) = ([0; 4], [0; 8]);
-        line.read_exact(&mut errno)?;
-        line.read_exact(&mut value)?;
-        match i32::from_ne_bytes(errno) {
-            0 => Ok(u64::from_ne_bytes(value)),
-            errno => Err(io::Error::from_raw_os_error(errno)),
-        }
+        let (mut line, mut answer) = (&self.0.line, [0; 8]);
+        line.write_all(&ask.to_ne_bytes())?;
+        line.read_exact(&mut answer)?;
+        // A number, or a negative error.
+        let answer = i64::from_ne_bytes(answer);
+        u64::try_from(answer).map_err(|_| io::Error::from_raw_os_error(-answer as i32))
     }
 }
 
 /// Does what it is asked until it is to end, or until its server has died.
 fn keep(mut line: UnixStream, directory: &Path, made: bool) {
     let mut keep = Keep { file: directory.join(NAME), over: None };
-    while let Ok(ask) = Ask::read(&mut line) {
-        let answer = keep.answer(ask);
-        let errno = answer.as_ref().err().map_or(0, |error| error.raw_os_error().unwrap_or(libc::EIO));
-        let bytes = [&errno.to_ne_bytes()[..], &answer.unwrap_or(0).to_ne_bytes()].concat();
-        let told = line.write_all(&bytes);
-        if matches!(ask, Ask::End) && told.is_ok() {
+    let mut ask = [0; 4];
+    while line.read_exact(&mut ask).is_ok() {
+        let ask = Ask::from_ne_bytes(ask);
+        let errno = |error: io::Error| -i64::from(error.raw_os_error().unwrap_or(libc::EIO));
+        let answer = keep.answer(ask).map_or_else(errno, u64::cast_signed);
+        if line.write_all(&answer.to_ne_bytes()).is_ok() && ask == END {
             return;
         }
     }
@@ -117,16 +83,16 @@ struct Keep {
 impl Keep {
     fn answer(&mut self, ask: Ask) -> io::Result<u64> {
         match ask {
-            Ask::Block(size) => {
-                let file = OpenOptions::new().read(true).write(true).open(&self.file)?;
-                Ok(self.over.insert(Loop::over(&file, size)?).number)
-            }
-            Ask::Probe => probe(self.over.as_ref().map_or(&self.file, |over| &over.path)),
-            Ask::Mounted => Ok(self.over.as_ref().is_some_and(Loop::is_mounted).into()),
-            Ask::Forget => self.over.as_ref().map_or(Ok(()), Loop::forget).map(|()| 0),
-            Ask::End => {
+            PROBE => probe(self.over.as_ref().map_or(&self.file, |over| &over.path)),
+            MOUNTED => Ok(self.over.as_ref().is_some_and(Loop::is_mounted).into()),
+            FORGET => self.over.as_ref().map_or(Ok(()), Loop::forget).map(|()| 0),
+            END => {
                 self.over = None;
                 Ok(0)
+            }
+            block_bytes => {
+                let file = OpenOptions::new().read(true).write(true).open(&self.file)?;
+                Ok(self.over.insert(Loop::over(&file, block_bytes)?).number)
             }
         }
     }

@@ -23,7 +23,7 @@ use iostack_host::{fuse_mounts, has_ended, own_mark};
 use iostack_model::Nanos;
 
 use crate::{Disk, sys};
-use keeper::{Ask, Keeper};
+use keeper::{END, FORGET, Keeper, MOUNTED, PROBE};
 
 /// Beginning of the source of our mounts, in the list of mounts; their server's mark follows.
 const SOURCE: &str = "iostack-";
@@ -94,7 +94,7 @@ impl Fuse {
 
     /// Makes a block device of the file: root's. Gives its path.
     pub fn block_device(&mut self, block: u32) -> anyhow::Result<PathBuf> {
-        let number = self.keeper.ask(Ask::Block(block));
+        let number = self.keeper.ask(block);
         let number = number
             .context("cannot make a loop device of it; `--as fuse` without root gives the file alone")?;
         Ok(Path::new("/dev").join(format!("loop{number}")))
@@ -102,23 +102,23 @@ impl Fuse {
 
     /// Median time of a read, the route and all.
     pub(crate) fn probe(&self) -> io::Result<Nanos> {
-        self.keeper.ask(Ask::Probe).map(Nanos)
+        self.keeper.ask(PROBE).map(Nanos)
     }
 
     /// A file system is mounted on it, which would lose what it has not written yet.
     pub fn is_mounted(&self) -> bool {
-        self.keeper.ask(Ask::Mounted).is_ok_and(|mounted| mounted != 0)
+        self.keeper.ask(MOUNTED).is_ok_and(|mounted| mounted != 0)
     }
 
     /// Makes the kernel forget what it has read of the disk.
     pub(crate) fn forget(&self) -> io::Result<()> {
-        self.keeper.ask(Ask::Forget).map(drop)
+        self.keeper.ask(FORGET).map(drop)
     }
 }
 
 impl Drop for Fuse {
     fn drop(&mut self) {
-        let _it_may_have_been_killed = self.keeper.ask(Ask::End);
+        let _it_may_have_been_killed = self.keeper.ask(END);
         drop(self.session.take());
         unmount(&self.directory);
         if self.made {

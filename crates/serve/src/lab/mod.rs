@@ -30,7 +30,7 @@ struct Simulated;
 
 impl Brings for Simulated {
     fn check(&self, request: &Request) -> anyhow::Result<()> {
-        layers::check(&request.layers).map_err(anyhow::Error::msg)?;
+        layers::check(&request.flags.layer).map_err(anyhow::Error::msg)?;
         sheets(request).map(drop)
     }
 
@@ -137,7 +137,8 @@ impl Simulation {
     fn open(request: &Request, wish: Wish) -> anyhow::Result<Simulation> {
         let Wish { seed, volatile, asked } = wish;
         let sheets = sheets(request)?;
-        let open = |(number, sheet)| One::open(sheet, seed.wrapping_add(number), &request.layers, volatile);
+        let open =
+            |(number, sheet)| One::open(sheet, seed.wrapping_add(number), &request.flags.layer, volatile);
         let drives = (0..).zip(&sheets).map(open).collect::<anyhow::Result<Vec<_>>>()?;
         let (tell, told) = channel();
         let names = request.device.split(COMMA).map(bare).collect::<Vec<_>>().join(",");

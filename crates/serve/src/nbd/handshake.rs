@@ -80,11 +80,8 @@ pub(super) fn agree(stream: &mut (impl Read + Write), export: &Export) -> io::Re
 
 /// Greets the client; true when the old form of an answer ends in zeros.
 fn greet(stream: &mut (impl Read + Write)) -> io::Result<bool> {
-    let mut hello = Vec::new();
-    hello.extend(MAGIC.to_be_bytes());
-    hello.extend(OPTION_MAGIC.to_be_bytes());
-    hello.extend((FIXED_NEWSTYLE | NO_ZEROES).to_be_bytes());
-    stream.write_all(&hello)?;
+    let flags = (FIXED_NEWSTYLE | NO_ZEROES).to_be_bytes();
+    stream.write_all(&[&MAGIC.to_be_bytes()[..], &OPTION_MAGIC.to_be_bytes(), &flags].concat())?;
     let client = read_u32(stream)?;
     if client & !u32::from(FIXED_NEWSTYLE | NO_ZEROES) != 0 || client & u32::from(FIXED_NEWSTYLE) == 0 {
         return Err(io::Error::other("the client knows another handshake"));
@@ -120,29 +117,19 @@ fn asked_name(data: &[u8]) -> Option<&[u8]> {
 }
 
 fn infos(export: &Export) -> [Vec<u8>; 2] {
-    let mut size = INFO_EXPORT.to_be_bytes().to_vec();
-    size.extend(export.size.to_be_bytes());
-    size.extend(EXPORT_FLAGS.to_be_bytes());
-    let mut block = INFO_BLOCK_SIZE.to_be_bytes().to_vec();
-    block.extend(export.block.to_be_bytes());
-    block.extend(export.block.max(4096).to_be_bytes());
-    block.extend(export.most.to_be_bytes());
-    [size, block]
+    let size = [&INFO_EXPORT.to_be_bytes()[..], &export.size.to_be_bytes(), &EXPORT_FLAGS.to_be_bytes()];
+    let blocks = [export.block, export.block.max(4096), export.most].map(u32::to_be_bytes).concat();
+    [size.concat(), [&INFO_BLOCK_SIZE.to_be_bytes()[..], &blocks].concat()]
 }
 
 fn option_reply(option: u32, what: u32, content: &[u8]) -> Vec<u8> {
-    let mut bytes = OPTION_REPLY_MAGIC.to_be_bytes().to_vec();
-    bytes.extend(option.to_be_bytes());
-    bytes.extend(what.to_be_bytes());
-    bytes.extend((content.len() as u32).to_be_bytes());
-    bytes.extend(content);
-    bytes
+    let numbers = [option, what, content.len() as u32].map(u32::to_be_bytes).concat();
+    [&OPTION_REPLY_MAGIC.to_be_bytes()[..], &numbers, content].concat()
 }
 
 /// Answer to `NBD_OPT_EXPORT_NAME`, which has no reply of its own.
 fn old_answer(export: &Export, zeroes: bool) -> Vec<u8> {
-    let mut bytes = export.size.to_be_bytes().to_vec();
-    bytes.extend(EXPORT_FLAGS.to_be_bytes());
-    bytes.resize(bytes.len() + if zeroes { 124 } else { 0 }, 0);
-    bytes
+    let padding = [0; 124];
+    let padding = if zeroes { &padding[..] } else { &[] };
+    [&export.size.to_be_bytes()[..], &EXPORT_FLAGS.to_be_bytes(), padding].concat()
 }

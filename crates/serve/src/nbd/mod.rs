@@ -61,8 +61,8 @@ impl std::str::FromStr for Place {
     }
 }
 
-#[derive(Default)]
 struct Clients {
+    complaints: Complaints,
     stop: AtomicBool,
     count: AtomicU64,
     open: Mutex<BTreeMap<u64, UnixStream>>,
@@ -71,6 +71,11 @@ struct Clients {
 }
 
 impl Clients {
+    fn new(complaints: Complaints) -> Clients {
+        let (stop, count) = (AtomicBool::new(false), AtomicU64::new(0));
+        Clients { complaints, stop, count, open: Mutex::default(), bytes: Arc::default() }
+    }
+
     fn open(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, UnixStream>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,7 +99,6 @@ pub struct Nbd {
     socket: Option<(PathBuf, (u64, u64))>,
     listener: Arc<Listener>,
     clients: Arc<Clients>,
-    complaints: Arc<Complaints>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -151,16 +155,15 @@ impl Nbd {
             block: disk.block() as u32,
             most: session::MOST,
         };
-        let (listener, clients) = (Arc::new(listener), Arc::<Clients>::default());
-        let complaints = Arc::new(Complaints::new(tell));
-        let (ears, theirs, mouth) = (Arc::clone(&listener), Arc::clone(&clients), Arc::clone(&complaints));
+        let (listener, clients) = (Arc::new(listener), Arc::new(Clients::new(Complaints::new(tell))));
+        let (ears, theirs) = (Arc::clone(&listener), Arc::clone(&clients));
         let accept = move || {
             while let Ok(connection) = accept(&ears, &theirs.stop) {
-                welcome(connection, &export, &disk, &theirs, &mouth);
+                welcome(connection, &export, &disk, &theirs);
             }
         };
         let thread = Builder::new().name("nbd".to_owned()).spawn(accept).context("cannot start a thread")?;
-        Ok(Nbd { url, socket, listener, clients, complaints, thread: Some(thread) })
+        Ok(Nbd { url, socket, listener, clients, thread: Some(thread) })
     }
 
     /// Bytes of requests that were read and whose answers no socket took yet, of all clients.
@@ -182,7 +185,7 @@ impl Drop for Nbd {
             let _it_ends_by_itself = thread.join();
         }
         self.drop_clients();
-        self.complaints.finish();
+        self.clients.complaints.finish();
         // By now its name may be another server's.
         let ours = self
             .socket
@@ -232,23 +235,18 @@ fn accept(listener: &Listener, stop: &AtomicBool) -> io::Result<UnixStream> {
     }
 }
 
-fn welcome(
-    stream: UnixStream,
-    export: &Export,
-    disk: &Disk,
-    clients: &Arc<Clients>,
-    complaints: &Arc<Complaints>,
-) {
+fn welcome(stream: UnixStream, export: &Export, disk: &Disk, clients: &Arc<Clients>) {
     let number = clients.count.fetch_add(1, Ordering::Relaxed);
     let Ok(again) = stream.try_clone() else { return };
     if !clients.seat(number, again) {
-        return complaints.say(&format!("a client was sent away: there are {CLIENTS_MOST}"));
+        return clients.complaints.say(&format!("a client was sent away: there are {CLIENTS_MOST}"));
     }
     let (export, disk) = (export.clone(), disk.clone());
-    let (own, mouth) = (Arc::clone(clients), Arc::clone(complaints));
-    let seat = Seat { clients: own, number };
+    let seat = Seat { clients: Arc::clone(clients), number };
     let serve = move || match session::serve(stream, &export, &disk, &seat.clients.bytes) {
-        Err(error) if !is_gone(&error) => mouth.say(&format!("a client was cut off: {error}")),
+        Err(error) if !is_gone(&error) => {
+            seat.clients.complaints.say(&format!("a client was cut off: {error}"));
+        }
         _ => {}
     };
     let _it_is_sent_away = Builder::new().name("nbd-in".to_owned()).spawn(serve);

@@ -94,27 +94,16 @@ fn told(errno: Errno) -> u32 {
 }
 
 fn simple(cookie: u64, answer: Result<(), Errno>, data: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(16 + data.len());
-    bytes.extend(SIMPLE_MAGIC.to_be_bytes());
-    bytes.extend(answer.err().map_or(0, told).to_be_bytes());
-    bytes.extend(cookie.to_be_bytes());
-    bytes.extend(data);
-    bytes
+    let error = answer.err().map_or(0, told).to_be_bytes();
+    [&SIMPLE_MAGIC.to_be_bytes()[..], &error, &cookie.to_be_bytes(), data].concat()
 }
 
 /// The only chunk of a structured reply.
 fn chunk(cookie: u64, kind: u16, parts: &[&[u8]]) -> Vec<u8> {
     let length: usize = parts.iter().map(|part| part.len()).sum();
-    let mut bytes = Vec::with_capacity(20 + length);
-    bytes.extend(STRUCTURED_MAGIC.to_be_bytes());
-    bytes.extend(DONE.to_be_bytes());
-    bytes.extend(kind.to_be_bytes());
-    bytes.extend(cookie.to_be_bytes());
-    bytes.extend((length as u32).to_be_bytes());
-    for part in parts {
-        bytes.extend(*part);
-    }
-    bytes
+    let (magic, length) = (STRUCTURED_MAGIC.to_be_bytes(), (length as u32).to_be_bytes());
+    let kinds = [DONE, kind].map(u16::to_be_bytes).concat();
+    [&[&magic[..], &kinds, &cookie.to_be_bytes(), &length][..], parts].concat().concat()
 }
 
 /// Serves one client until it leaves or breaks the protocol. `all` counts bytes in flight.

@@ -7,7 +7,7 @@ use iostack_serve::{Errno, Server, Store};
 use iostack_sim::run::{RunOptions, run};
 use iostack_sim::sheet::Sheet;
 
-use crate::{done, flush, memory, read, reading, serve, write, zero};
+use crate::{asking, disk_of, done, flush, memory, read, reading, serve, write, zero};
 
 fn drive(name: &str) -> (Sheet, Server) {
     let sheet = Sheet::load(name, &[]).expect("built in");
@@ -51,8 +51,7 @@ fn what_a_served_drive_asks_is_what_a_run_of_it_finds() {
 
 #[test]
 fn requests_in_flight_together_take_the_time_of_one() {
-    let server = serve(&zero("5ms"), memory(), "zero");
-    let disk = server.disk();
+    let disk = disk_of("5ms", "zero");
     let all: Vec<_> = (0..64).map(|index| reading(&disk, index * 4096, 4096)).collect();
     for each in all {
         each.recv().expect("it is answered").expect("it is read");
@@ -63,8 +62,7 @@ fn requests_in_flight_together_take_the_time_of_one() {
 
 #[test]
 fn what_leaves_earlier_for_its_route_is_the_same_to_the_model() {
-    let server = serve(&zero("1ms"), memory(), "zero");
-    let disk = server.disk();
+    let disk = disk_of("1ms", "zero");
     disk.set_lead(300_000);
     let start = Instant::now();
     read(&disk, 0, 4096).expect("it is read");
@@ -78,8 +76,7 @@ fn what_leaves_earlier_for_its_route_is_the_same_to_the_model() {
 
 #[test]
 fn what_was_written_is_read_and_what_was_trimmed_is_zeros() {
-    let server = serve(&zero("0us"), memory(), "zero");
-    let disk = server.disk();
+    let disk = disk_of("0us", "zero");
     let data: Vec<u8> = (0..8192_u32).map(|index| index as u8 | 1).collect();
     write(&disk, 4096, &data).expect("it is written");
     flush(&disk).expect("it is flushed");
@@ -95,8 +92,7 @@ fn what_was_written_is_read_and_what_was_trimmed_is_zeros() {
 
 #[test]
 fn a_request_beyond_the_end_fails_and_one_to_the_end_does_not() {
-    let server = serve(&zero("0us"), memory(), "zero");
-    let disk = server.disk();
+    let disk = disk_of("0us", "zero");
     let end = disk.capacity();
     assert_eq!(read(&disk, end - 512, 512), Ok(vec![0; 512]));
     for (offset, length) in [(end - 512, 1024), (end, 512), (u64::MAX, 512), (u64::MAX - 511, 512)] {
@@ -125,14 +121,8 @@ fn who_asks_a_server_that_has_ended_is_told() {
 fn flash_management_goes_on_as_in_a_run() {
     let (_, server) = drive("cmu-b");
     let disk = server.disk();
-    let waits: Vec<_> = (0..256_u64)
-        .map(|index| {
-            let (tell, told) = std::sync::mpsc::channel();
-            let reply = Box::new(move |answer| tell.send(answer).expect("the test waits"));
-            disk.write(index * 131_072, &[1; 4096], false, reply);
-            told
-        })
-        .collect();
+    let write = |index| asking(|reply| disk.write(index * 131_072, &[1; 4096], false, reply));
+    let waits: Vec<_> = (0..256_u64).map(write).collect();
     for each in waits {
         each.recv().expect("it is answered").expect("it is written");
     }

@@ -4,7 +4,7 @@ use iostack_serve::Errno;
 use iostack_serve::layers::{LAYERS, parse};
 use iostack_testkit::folder;
 
-use crate::{done, flush, memory, read, reading, serve, write, zero};
+use crate::{asking, disk_of, done, flush, memory, read, reading, serve, write, zero};
 
 const EIO: Errno = Errno(libc::EIO);
 const EROFS: Result<(), Errno> = Err(Errno(libc::EROFS));
@@ -54,8 +54,7 @@ fn what_is_wrong_is_said_with_what_to_write() {
 
 #[test]
 fn a_delay_adds_to_the_drive_and_the_next_one_to_both() {
-    let server = serve(&zero("1ms"), memory(), "delay(2ms) | delay(500us, write) | zero");
-    let disk = server.disk();
+    let disk = disk_of("1ms", "delay(2ms) | delay(500us, write) | zero");
     read(&disk, 0, 512).expect("it is read");
     write(&disk, 0, &[1; 512]).expect("it is written");
     let seen = disk.look().expect("it serves");
@@ -64,8 +63,7 @@ fn a_delay_adds_to_the_drive_and_the_next_one_to_both() {
 
 #[test]
 fn errors_are_of_their_range_and_direction_alone() {
-    let server = serve(&zero("0us"), memory(), "error(EIO, 1m..2m, read) | zero");
-    let disk = server.disk();
+    let disk = disk_of("0us", "error(EIO, 1m..2m, read) | zero");
     let mib = 1 << 20;
     for (offset, fails) in [(mib - 512, false), (mib, true), (2 * mib - 512, true), (2 * mib, false)] {
         assert_eq!(read(&disk, offset, 512).err(), fails.then_some(EIO), "{offset}");
@@ -79,8 +77,7 @@ fn errors_are_of_their_range_and_direction_alone() {
 
 #[test]
 fn a_share_is_met_within_its_sampling_error() {
-    let server = serve(&zero("0us"), memory(), "error(EIO, 10%) | zero");
-    let disk = server.disk();
+    let disk = disk_of("0us", "error(EIO, 10%) | zero");
     let failed = (0..2000).filter(|_| read(&disk, 0, 512).is_err()).count();
     // Five standard deviations of a binomial; the seed is fixed.
     assert!(failed.abs_diff(200) < 5 * 14, "{failed}");
@@ -88,8 +85,7 @@ fn a_share_is_met_within_its_sampling_error() {
 
 #[test]
 fn a_rate_spaces_what_comes_at_once() {
-    let server = serve(&zero("0us"), memory(), "rate(1000) | zero");
-    let disk = server.disk();
+    let disk = disk_of("0us", "rate(1000) | zero");
     let waits: Vec<_> = (0..10).map(|index| reading(&disk, index * 512, 512)).collect();
     for each in waits {
         each.recv().expect("it is answered").expect("it is read");
@@ -101,8 +97,7 @@ fn a_rate_spaces_what_comes_at_once() {
 
 #[test]
 fn a_cache_answers_what_went_by_and_forgets_the_oldest() {
-    let server = serve(&zero("3ms"), memory(), "cache(8k, 1ms) | zero");
-    let disk = server.disk();
+    let disk = disk_of("3ms", "cache(8k, 1ms) | zero");
     let took = |offset: u64| {
         let before = disk.look().expect("it serves").asked[0].sum_ns;
         read(&disk, offset, 4096).expect("it is read");
@@ -123,8 +118,7 @@ fn a_cache_answers_what_went_by_and_forgets_the_oldest() {
 fn what_is_lost_is_never_answered_until_the_end() {
     let server = serve(&zero("0us"), memory(), "lose(write) | zero");
     let disk = server.disk();
-    let (tell, told) = std::sync::mpsc::channel();
-    disk.write(0, &[1; 512], false, Box::new(move |answer| tell.send(answer).expect("the test waits")));
+    let told = asking(|reply| disk.write(0, &[1; 512], false, reply));
     read(&disk, 0, 512).expect("it is read");
     assert!(told.try_recv().is_err());
     assert_eq!(disk.look().expect("it serves").lost, 1);
@@ -134,14 +128,12 @@ fn what_is_lost_is_never_answered_until_the_end() {
 
 #[test]
 fn a_worn_drive_is_read_and_no_longer_written() {
-    let server = serve(&zero("0us"), memory(), "read_only(1k) | zero");
-    let disk = server.disk();
+    let disk = disk_of("0us", "read_only(1k) | zero");
     assert_eq!([write(&disk, 0, &[1; 512]), write(&disk, 0, &[2; 512])], [Ok(()), Ok(())]);
     assert_eq!(write(&disk, 0, &[3; 512]), EROFS);
     assert_eq!(read(&disk, 0, 512), Ok(vec![2; 512]));
     // One that is too long is its end for short ones, and for whatever else changes data.
-    let server = serve(&zero("0us"), memory(), "read_only(1k) | zero");
-    let disk = server.disk();
+    let disk = disk_of("0us", "read_only(1k) | zero");
     assert_eq!([write(&disk, 0, &[1; 512]), write(&disk, 0, &[2; 1024])], [Ok(()), EROFS]);
     assert_eq!([write(&disk, 0, &[3; 512]), write(&disk, 0, &[4; 1])], [EROFS, EROFS]);
     assert_eq!(done(|reply| disk.trim(0, 512, false, reply)), EROFS);
@@ -152,8 +144,7 @@ fn a_worn_drive_is_read_and_no_longer_written() {
 #[test]
 fn a_stall_holds_what_comes_until_its_end() {
     // Of each tenth of a second, a thousandth is let through.
-    let server = serve(&zero("0us"), memory(), "stall(99ms, 100ms) | zero");
-    let disk = server.disk();
+    let disk = disk_of("0us", "stall(99ms, 100ms) | zero");
     let start = std::time::Instant::now();
     let mut ios = 0;
     while start.elapsed().as_millis() < 350 {

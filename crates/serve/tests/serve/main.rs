@@ -38,6 +38,11 @@ fn serve(sheet: &Sheet, store: Store, typed: &str) -> Server {
     Server::start(Drive::open(sheet, 1).expect("a sheet"), store, stack.layers).expect("a thread")
 }
 
+/// Disk of a served drive of 16 MiB in memory.
+fn disk_of(latency: &str, typed: &str) -> Disk {
+    serve(&zero(latency), memory(), typed).disk()
+}
+
 type ReadAnswer = Result<Vec<u8>, Errno>;
 
 fn reading(disk: &Disk, offset: u64, length: usize) -> Receiver<ReadAnswer> {
@@ -50,10 +55,14 @@ fn read(disk: &Disk, offset: u64, length: usize) -> ReadAnswer {
     reading(disk, offset, length).recv().expect("it is answered")
 }
 
-fn done(ask: impl FnOnce(iostack_serve::Reply)) -> Result<(), Errno> {
+fn asking(ask: impl FnOnce(iostack_serve::Reply)) -> Receiver<Result<(), Errno>> {
     let (tell, told) = channel();
     ask(Box::new(move |answer| tell.send(answer).expect("the test waits")));
-    told.recv().expect("it is answered")
+    told
+}
+
+fn done(ask: impl FnOnce(iostack_serve::Reply)) -> Result<(), Errno> {
+    asking(ask).recv().expect("it is answered")
 }
 
 fn write(disk: &Disk, offset: u64, data: &[u8]) -> Result<(), Errno> {

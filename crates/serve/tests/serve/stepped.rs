@@ -7,7 +7,7 @@ use iostack_serve::{Drive, Stepped};
 
 use iostack_testkit::folder;
 
-use crate::{memory, zero};
+use crate::{asking, memory, reading, zero};
 
 fn stepped(typed: &str) -> Stepped {
     let stack = iostack_serve::layers::parse(typed).expect("layers");
@@ -17,9 +17,8 @@ fn stepped(typed: &str) -> Stepped {
 #[test]
 fn it_answers_when_the_clock_is_told_to_be_there_and_not_before() {
     let mut drive = stepped("x");
-    let (tell, told) = channel();
     drive.set(1_000);
-    drive.disk().write(4096, &[7; 512], false, Box::new(move |answer| tell.send(answer).expect("it waits")));
+    let told = asking(|reply| drive.disk().write(4096, &[7; 512], false, reply));
     assert_eq!(drive.pass(), Some(81_000));
     drive.set(80_999);
     assert_eq!((drive.pass(), told.try_recv().is_err()), (Some(81_000), true));
@@ -56,8 +55,7 @@ fn what_a_file_holds_is_there_before_its_clock_begins() {
     let mut drive = stepped("x");
     drive.hold(&file).expect("it is taken");
     drive.set(0);
-    let (tell, told) = channel();
-    drive.disk().read(4096, vec![1; 1024], move |answer| tell.send(answer).expect("it waits"));
+    let told = reading(drive.disk(), 4096, 1024);
     assert_eq!(drive.pass(), Some(80_000));
     drive.set(80_000);
     drive.pass();

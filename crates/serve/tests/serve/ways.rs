@@ -11,7 +11,7 @@ use crate::nbd::{Client, Export, export_of};
 use crate::oracle::{
     Answer, CutTally, CutWay, OracleRequest, SECTOR, SECTORS, What, assert_all, seeds, trial,
 };
-use crate::{read, serve, zero_of};
+use crate::{read, reading, serve, zero_of};
 
 /// A drive of the oracle's sectors that answers after some time.
 fn zero(latency: &str) -> Sheet {
@@ -73,9 +73,7 @@ impl CutWay for ToldDrive {
     }
 
     fn content(&mut self) -> Vec<u8> {
-        let (tell, told) = channel();
-        let reply = move |answer| tell.send(answer).expect("the test waits");
-        self.stepped.disk().read(0, vec![9; SECTORS * SECTOR], reply);
+        let told = reading(self.stepped.disk(), 0, SECTORS * SECTOR);
         self.now += 60_000_000_000;
         self.stepped.pass();
         self.stepped.set(self.now);
@@ -86,19 +84,12 @@ impl CutWay for ToldDrive {
 
 #[test]
 fn in_virtual_time_a_cut_leaves_what_it_must_and_nothing_that_it_may_not() {
-    let drives = [
-        (zero("80us"), 4096),
-        (Sheet::load("wd5000aaks", &[]).expect("built in"), 512),
-        (
-            Sheet::load(
-                "x25e",
-                &["flash.mapping", "flash.page"].map(|key| (key.to_owned(), "8KiB".to_owned())),
-            )
-            .expect("it is one"),
-            8192,
-        ),
-    ];
-    for (sheet, atom) in drives {
+    let loaded = |name, keys: &[&str]| {
+        let changes: Vec<_> = keys.iter().map(|key| ((*key).to_owned(), "8KiB".to_owned())).collect();
+        Sheet::load(name, &changes).expect("it is one")
+    };
+    let x25e = loaded("x25e", &["flash.mapping", "flash.page"]);
+    for (sheet, atom) in [(zero("80us"), 4096), (loaded("wd5000aaks", &[]), 512), (x25e, 8192)] {
         let mut tally = CutTally::new();
         for seed in seeds(0..150) {
             let stack = iostack_serve::layers::parse("delay(300us, 30%) | x").expect("layers");

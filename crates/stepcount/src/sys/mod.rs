@@ -9,21 +9,17 @@ mod processor;
 mod processor;
 
 use std::ffi::c_void;
-use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::FromRawFd;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 use std::ptr;
 
 pub(crate) use processor::{arguments, instruction_pointer, is_64_bit, result, show_clock, time_stamp};
 
 /// The type in which the C library takes ptrace's requests.
 #[cfg(target_env = "musl")]
-type Request = libc::c_int;
+type PtraceRequest = libc::c_int;
 #[cfg(not(target_env = "musl"))]
-type Request = libc::c_uint;
+type PtraceRequest = libc::c_uint;
 
 /// Arguments of a system call, of which these matter.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +52,7 @@ pub(crate) enum Stop {
 }
 
 /// A ptrace request whose answer is only success or failure.
-fn request(kind: Request, tid: i32, data: u64) -> io::Result<()> {
+fn request(kind: PtraceRequest, tid: i32, data: u64) -> io::Result<()> {
     let address = ptr::null_mut::<c_void>();
     // SAFETY: none of the requests made through here reads or writes our memory; `data` is a number to them.
     let answer = unsafe { libc::ptrace(kind, tid, address, data as *mut c_void) };
@@ -89,17 +85,23 @@ pub(crate) fn detach(tid: i32, signal: i32) -> io::Result<()> {
     request(libc::PTRACE_DETACH, tid, signal as u64)
 }
 
+/// Answer of a ptrace request.
+///
+/// # Safety
+/// The request writes exactly one `T`, a struct of numbers.
+unsafe fn answer<T>(kind: PtraceRequest, tid: i32) -> io::Result<T> {
+    let mut answer = MaybeUninit::<T>::zeroed();
+    let address = ptr::null_mut::<c_void>();
+    // SAFETY: the kernel writes one `T`, as the caller promises.
+    let status = unsafe { libc::ptrace(kind, tid, address, answer.as_mut_ptr()) };
+    // SAFETY: zeroed, which is valid for numbers, and then filled by the kernel.
+    if status == -1 { Err(io::Error::last_os_error()) } else { Ok(unsafe { answer.assume_init() }) }
+}
+
 /// `si_code` of the signal that stopped a thread.
 pub(crate) fn trap_code(tid: i32) -> io::Result<i32> {
-    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-    let address = ptr::null_mut::<c_void>();
     // SAFETY: PTRACE_GETSIGINFO writes exactly one `siginfo_t`.
-    let answer = unsafe { libc::ptrace(libc::PTRACE_GETSIGINFO, tid, address, info.as_mut_ptr()) };
-    if answer == -1 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: zeroed, which is valid for a siginfo, and then filled by the kernel.
-    Ok(unsafe { info.assume_init() }.si_code)
+    unsafe { answer::<libc::siginfo_t>(libc::PTRACE_GETSIGINFO, tid) }.map(|info| info.si_code)
 }
 
 /// Waits until a traced thread stops or ends; `give_up` is asked whenever a [`Ticker`] ticks.
@@ -199,28 +201,6 @@ impl Drop for Ticker {
         // SAFETY: `before` came from sigaction.
         unsafe { libc::sigaction(libc::SIGURG, &raw const self.before, ptr::null_mut()) };
     }
-}
-
-/// An empty file without a name, gone with its last descriptor.
-pub(crate) fn nameless_file() -> io::Result<File> {
-    // SAFETY: the name is a C string with static lifetime.
-    let descriptor = unsafe { libc::memfd_create(c"iostack-cost-output".as_ptr(), libc::MFD_CLOEXEC) };
-    if descriptor == -1 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is new and nobody else's.
-    Ok(unsafe { File::from_raw_fd(descriptor) })
-}
-
-/// Has the kernel kill the command should the thread that starts it die.
-pub(crate) fn die_with_us(command: &mut Command) {
-    let arm = || {
-        // SAFETY: prctl with these arguments touches no memory and is safe after fork.
-        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-        Ok(())
-    };
-    // SAFETY: `arm` makes one system call and allocates nothing.
-    unsafe { command.pre_exec(arm) };
 }
 
 /// Sends a signal to one process; a process that is gone already is no error.

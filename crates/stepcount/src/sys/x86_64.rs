@@ -2,10 +2,10 @@
 
 use std::ffi::{c_long, c_void};
 use std::io;
-use std::mem::{MaybeUninit, offset_of};
+use std::mem::offset_of;
 use std::ptr;
 
-use super::Arguments;
+use super::{Arguments, answer};
 
 /// Code segment selector of 64-bit user code (`__USER_CS`); 32-bit code has 0x23.
 const CODE_SEGMENT_64: u64 = 0x33;
@@ -30,22 +30,15 @@ pub(crate) fn instruction_pointer(tid: i32) -> io::Result<u64> {
 
 /// All general registers of a stopped thread.
 fn registers(tid: i32) -> io::Result<Registers> {
-    let mut registers = MaybeUninit::<Registers>::zeroed();
-    let address = ptr::null_mut::<c_void>();
     // SAFETY: PTRACE_GETREGS writes exactly one `user_regs_struct`.
-    let answer = unsafe { libc::ptrace(libc::PTRACE_GETREGS, tid, address, registers.as_mut_ptr()) };
-    if answer == -1 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: zeroed, which is valid for a struct of integers, and then filled by the kernel.
-    Ok(unsafe { registers.assume_init() })
+    unsafe { answer(libc::PTRACE_GETREGS, tid) }
 }
 
 /// Replaces the general registers of a stopped thread.
 fn set_registers(tid: i32, registers: &Registers) -> io::Result<()> {
-    let address = ptr::null_mut::<c_void>();
+    let (address, registers) = (ptr::null_mut::<c_void>(), ptr::from_ref(registers));
     // SAFETY: PTRACE_SETREGS reads exactly one `user_regs_struct`.
-    let answer = unsafe { libc::ptrace(libc::PTRACE_SETREGS, tid, address, ptr::from_ref(registers)) };
+    let answer = unsafe { libc::ptrace(libc::PTRACE_SETREGS, tid, address, registers) };
     if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 

@@ -57,8 +57,11 @@ fn lays_out_and_reads() -> ! {
     sys::reads(&file)
 }
 
-/// Counts one of the loads. `None`, said aloud, where tracing is not permitted.
-fn count(load: &str, instructions: u64) -> Option<Result<UserCost, StepError>> {
+/// Answer of the counter; `None`, said aloud, where tracing is not permitted.
+type Answer = Option<Result<UserCost, StepError>>;
+
+/// Counts one of the loads.
+fn count(load: &str, instructions: u64) -> Answer {
     ask(command(load), instructions)
 }
 
@@ -69,16 +72,11 @@ fn command(load: &str) -> Subject {
     Subject::Command { words: words.iter().map(OsString::from).collect(), output: None }
 }
 
-fn ask(subject: Subject, instructions: u64) -> Option<Result<UserCost, StepError>> {
+fn ask(subject: Subject, instructions: u64) -> Answer {
     ask_of(subject, instructions, false, Nanos::secs(60))
 }
 
-fn ask_of(
-    subject: Subject,
-    instructions: u64,
-    reads: bool,
-    patience: Nanos,
-) -> Option<Result<UserCost, StepError>> {
+fn ask_of(subject: Subject, instructions: u64, reads: bool, patience: Nanos) -> Answer {
     let answer = cost(&Question {
         subject,
         warm_up: Nanos::millis(300),
@@ -107,8 +105,7 @@ fn assert_turns(cost: &UserCost, instructions: u64, ios: u64) {
 
 #[test]
 fn a_loop_of_97_instructions_per_read_is_counted_as_97() {
-    let Some(cost) = count("reads", 20_000) else { return };
-    let cost = cost.unwrap();
+    let Some(cost) = count("reads", 20_000).map(Result::unwrap) else { return };
     assert_turns(&cost, sys::READ_TURN, 1);
     assert_eq!(cost.calls.len(), 1);
     assert_eq!(cost.calls[0].count, cost.ios);
@@ -126,8 +123,7 @@ fn a_loop_of_97_instructions_per_read_is_counted_as_97() {
 #[test]
 fn a_load_that_plans_256_ios_at_a_time_is_counted_in_whole_plans() {
     for instructions in [60_000, 70_000, 81_000] {
-        let Some(cost) = count("plans", instructions) else { return };
-        let cost = cost.unwrap();
+        let Some(cost) = count("plans", instructions).map(Result::unwrap) else { return };
         assert_turns(&cost, sys::PLAN_TURNS, sys::PLAN_EVERY);
         assert!(cost.beats >= 4, "{}", cost.beats);
         assert_eq!((cost.apart_turns, cost.ios), (0, cost.beats * sys::PLAN_EVERY));
@@ -136,8 +132,8 @@ fn a_load_that_plans_256_ios_at_a_time_is_counted_in_whole_plans() {
 
 #[test]
 fn a_job_that_reads_is_counted_when_it_reads_and_not_while_its_file_is_laid_out() {
-    let Some(cost) = ask_of(command("lays out"), 20_000, true, Nanos::secs(60)) else { return };
-    let cost = cost.unwrap();
+    let cost = ask_of(command("lays out"), 20_000, true, Nanos::secs(60)).map(Result::unwrap);
+    let Some(cost) = cost else { return };
     assert_turns(&cost, sys::READ_TURN, 1);
     assert_eq!(cost.calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["pread64"]);
 }
@@ -158,16 +154,14 @@ fn a_load_that_only_writes_is_doubted_where_nobody_said_that_it_reads() {
 
 #[test]
 fn a_repeated_string_instruction_counts_once_and_its_iterations_are_told() {
-    let Some(cost) = count("clears", 3_000) else { return };
-    let cost = cost.unwrap();
+    let Some(cost) = count("clears", 3_000).map(Result::unwrap) else { return };
     assert_turns(&cost, sys::CLEAR_TURN, 1);
     assert!(cost.repeats >= cost.ios * (sys::CLEAR_BYTES - 1), "{} of {}", cost.repeats, cost.ios);
 }
 
 #[test]
 fn a_batch_of_16_per_io_submit_is_16_ios_and_16_completions() {
-    let Some(cost) = count("submits", 20_000) else { return };
-    let cost = cost.unwrap();
+    let Some(cost) = count("submits", 20_000).map(Result::unwrap) else { return };
     assert_turns(&cost, sys::SUBMIT_TURN, sys::BATCH);
     assert_eq!(cost.completions, cost.ios);
     let calls: Vec<(&str, u64)> = cost.calls.iter().map(|call| (call.name.as_str(), call.count)).collect();
@@ -177,8 +171,7 @@ fn a_batch_of_16_per_io_submit_is_16_ios_and_16_completions() {
 
 #[test]
 fn signals_are_delivered_and_their_handlers_counted() {
-    let Some(cost) = count("signals", 50_000) else { return };
-    let cost = cost.unwrap();
+    let Some(cost) = count("signals", 50_000).map(Result::unwrap) else { return };
     assert!(cost.signals > 0);
     // A handler of one instruction returns by one system call: a few instructions per signal on top of the loop.
     let extra = cost.instructions - sys::READ_TURN * cost.ios;
@@ -232,9 +225,9 @@ fn nothing_of_the_command_is_left_behind() {
 }
 
 /// A process that is ended with the test, whatever comes of it.
-struct Ended(Child);
+struct OwnChild(Child);
 
-impl Drop for Ended {
+impl Drop for OwnChild {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -246,7 +239,7 @@ fn a_process_that_was_running_is_left_running_and_untraced() {
     let own = std::env::current_exe().unwrap();
     let mut command = Command::new(own);
     command.args(["--ignored", "--exact", "the_load"]).env(LOAD, "reads").stdout(Stdio::null());
-    let mut child = Ended(command.spawn().unwrap());
+    let mut child = OwnChild(command.spawn().unwrap());
     std::thread::sleep(Duration::from_millis(200));
     let pid = child.0.id();
     let Some(cost) = ask(Subject::Process(pid), 5_000) else { return };

@@ -33,9 +33,9 @@ pub(crate) fn reads(file: &File) -> ! {
     turns!(file, "mov eax, 17", "syscall", ".rept 93", "nop", ".endr", "inc r8", "jmp 2b")
 }
 
-/// Turns of [`plans`] from one plan to the next, and instructions of all of them with their plan: 75 a turn and 5,120.
+/// Turns of [`plans`] from one plan to the next.
 pub(crate) const PLAN_EVERY: u64 = 256;
-/// See [`PLAN_EVERY`].
+/// Instructions of so many turns with their plan: 75 a turn, and 5,120.
 pub(crate) const PLAN_TURNS: u64 = PLAN_EVERY * 75 + 5_120;
 
 /// Reads as [`reads`] does, with a long pause of counting down after each 256 reads, as a generator plans in batches.

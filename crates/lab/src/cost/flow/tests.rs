@@ -258,31 +258,21 @@ fn a_new_thread_begins_where_it_was_forked() {
 }
 
 #[test]
-fn what_a_trampoline_leads_to_is_called_by_its_caller() {
-    let kernel = TestKernel(vec![("a", None), ("__x86_indirect_thunk_rax", None), ("b", None)]);
-    let steps = [("user", 0, 1), ("a", 0, 2), ("__x86_indirect_thunk_rax", 0, 1), ("b", 0, 3), ("a", 8, 1)];
-    assert_eq!(drawn(&kernel, &steps), "user 1\n a 3\n  __x86_indirect_thunk_rax 1\n  b 3\n");
-}
-
-#[test]
-fn a_cold_part_is_below_its_function_and_comes_back_to_it() {
-    let kernel = TestKernel(vec![("a", None), ("b", None), ("a.cold", None)]);
-    let steps = [
-        ("user", 0, 1),
-        ("a", 0, 2),
-        ("a.cold", 8, 4),
-        ("b", 0, 1),
-        ("a.cold", 24, 1),
-        ("a", 16, 2),
-        ("user", 4, 1),
+fn what_a_trampoline_leads_to_is_its_callers_a_cold_part_is_its_functions_and_a_block_ends_with_a_function() {
+    const THUNK: &str = "__x86_indirect_thunk_rax";
+    let kernel = TestKernel(["a", "b", "a.cold", THUNK].map(|name| (name, None)).to_vec());
+    let cold = [("a.cold", 8, 4), ("b", 0, 1), ("a.cold", 24, 1), ("a", 16, 2)];
+    let cases: [(&[(&str, u64, u64)], &str); 3] = [
+        (
+            &[("a", 0, 2), (THUNK, 0, 1), ("b", 0, 3), ("a", 8, 1)],
+            " a 3\n  __x86_indirect_thunk_rax 1\n  b 3\n",
+        ),
+        (&[&[("a", 0, 2)][..], &cold].concat(), " a 4\n  a.cold 5\n   b 1\n"),
+        // Three of the five instructions are in `b`.
+        (&[("a", ROOM - 8, 5)], " a 2\n  b 3\n"),
     ];
-    assert_eq!(drawn(&kernel, &steps), "user 2\n a 4\n  a.cold 5\n   b 1\n");
-}
-
-#[test]
-fn a_block_over_the_end_of_a_function_is_cut_there() {
-    let kernel = TestKernel(vec![("a", None), ("b", None)]);
-    let steps = [("user", 0, 1), ("a", ROOM - 8, 5), ("user", 4, 1)];
-    // Three of the five instructions are in `b`.
-    assert_eq!(drawn(&kernel, &steps), "user 2\n a 2\n  b 3\n");
+    for (steps, expected) in cases {
+        let steps = [&[("user", 0, 1)][..], steps, &[("user", 4, 1)]].concat();
+        assert_eq!(drawn(&kernel, &steps), format!("user 2\n{expected}"));
+    }
 }

@@ -207,32 +207,22 @@ impl<'a> Lane<'a> {
         };
         let what = format!("{name} of sectors {} to {}", sectors.start, sectors.end - 1);
         let bad = act != LaneAct::Discard && self.bad.as_ref().is_some_and(|bad| overlap(bad, sectors));
+        let wrong = match told {
+            Ok(moved) if *moved != length => Some(format!("{what} moved {moved} bytes of {length}")),
+            Ok(_) => bad.then(|| format!("{what} touches bad sectors and did not fail")),
+            Err(error) => (!self.errors_happen).then(|| format!("{what} failed: {error}")),
+        };
         match told {
-            Ok(moved) if *moved != length => {
-                self.findings.errors += 1;
-                self.findings.wrong(format!("{what} moved {moved} bytes of {length}"));
-                false
-            }
-            Ok(_) => {
-                self.findings.bytes += length as u64;
-                if bad {
-                    self.findings.wrong(format!("{what} touches bad sectors and did not fail"));
-                }
-                true
-            }
+            Ok(moved) if *moved == length => self.findings.bytes += length as u64,
             // What the kernel knows to be the medium's fault is "no data", other errors of a device are EIO.
             Err(error) if bad && matches!(error.raw_os_error(), Some(libc::EIO | libc::ENODATA)) => {
                 self.findings.refused += 1;
-                false
+                return false;
             }
-            Err(error) => {
-                self.findings.errors += 1;
-                if !self.errors_happen {
-                    self.findings.wrong(format!("{what} failed: {error}"));
-                }
-                false
-            }
+            _ => self.findings.errors += 1,
         }
+        wrong.into_iter().for_each(|text| self.findings.wrong(text));
+        told.as_ref().is_ok_and(|moved| *moved == length)
     }
 
     fn place(&self, sector: u64) -> usize {

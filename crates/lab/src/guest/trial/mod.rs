@@ -35,7 +35,7 @@ pub(super) fn run(trials: &[Trial], plan: &Plan, ready: &Ready) -> Result<(), St
         let mut findings = match trial.kind {
             TrialKind::Reload => reload::reload(trial, plan, &promise)?,
             _ if promise != Promise::Keeps => promise.findings(),
-            TrialKind::Integrity => integrity(trial, ready)?,
+            TrialKind::Integrity => disturbed(trial, &TrialDisk::open(ready)?, &[], |_, _| ())?,
             TrialKind::Refusals => refusals(trial, ready)?,
             TrialKind::Faults => faults(trial, ready)?,
             TrialKind::Subsystems => subsystems::subsystems(trial, ready)?,
@@ -56,11 +56,20 @@ fn is_defect(line: &str) -> bool {
     DEFECTS.lines().any(|defect| line.contains(defect))
 }
 
-fn integrity(trial: &Trial, ready: &Ready) -> Result<Findings, String> {
-    let device = TrialDisk::open(ready)?;
-    let mut lanes = lanes(trial, &device)?;
+/// Random I/O, while the driver's parameters have these values; each lane is told when that begins and ends.
+fn disturbed<'a>(
+    trial: &Trial,
+    device: &'a TrialDisk,
+    parameters: &[(&str, u64)],
+    tell: impl Fn(&mut Lane<'a>, bool) + Sync,
+) -> Result<Findings, String> {
+    let mut lanes = lanes(trial, device)?;
     each(&mut lanes, Lane::fill);
+    parameters.iter().try_for_each(|(name, value)| set(trial, name, *value))?;
+    each(&mut lanes, |lane| tell(lane, true));
     churn(trial, &mut lanes);
+    parameters.iter().rev().try_for_each(|(name, _)| set(trial, name, 0))?;
+    each(&mut lanes, |lane| tell(lane, false));
     each(&mut lanes, Lane::check_all);
     Ok(gathered(lanes))
 }
@@ -69,17 +78,10 @@ fn integrity(trial: &Trial, ready: &Ready) -> Result<Findings, String> {
 fn refusals(trial: &Trial, ready: &Ready) -> Result<Findings, String> {
     let device = TrialDisk::open(ready)?;
     let first = device.sectors / 2 / CHUNK * CHUNK + 99;
+    let parameters = [("fail_first_lba", first), ("fail_lba_count", 70)];
     let bad = first..first + 70;
-    let mut lanes = lanes(trial, &device)?;
-    each(&mut lanes, Lane::fill);
-    set(trial, "fail_first_lba", first)?;
-    set(trial, "fail_lba_count", bad.end - bad.start)?;
-    each(&mut lanes, |lane| lane.bad = Some(bad.clone()));
-    churn(trial, &mut lanes);
-    set(trial, "fail_lba_count", 0)?;
-    each(&mut lanes, |lane| lane.bad = None);
-    each(&mut lanes, Lane::check_all);
-    let mut findings = gathered(lanes);
+    let tell = |lane: &mut Lane<'_>, is_bad: bool| lane.bad = is_bad.then(|| bad.clone());
+    let mut findings = disturbed(trial, &device, &parameters, tell)?;
     if findings.refused == 0 {
         findings.wrong("no I/O touched the bad sectors; try more bytes".to_owned());
     }
@@ -97,18 +99,10 @@ fn faults(trial: &Trial, ready: &Ready) -> Result<Findings, String> {
     let device = TrialDisk::open(ready)?;
     let timeout = format!("/sys/block/{}/device/timeout", ready.disk);
     fs::write(&timeout, TIMEOUT_SECONDS.to_string()).map_err(failed("write", &timeout))?;
-    let mut lanes = lanes(trial, &device)?;
-    each(&mut lanes, Lane::fill);
-    set(trial, "timeout_every", TIMEOUT_EVERY)?;
-    set(trial, "lose_every", LOSE_EVERY)?;
-    each(&mut lanes, |lane| lane.errors_happen = true);
-    churn(trial, &mut lanes);
-    set(trial, "timeout_every", 0)?;
-    set(trial, "lose_every", 0)?;
-    each(&mut lanes, |lane| lane.errors_happen = false);
+    let parameters = [("timeout_every", TIMEOUT_EVERY), ("lose_every", LOSE_EVERY)];
+    let tell = |lane: &mut Lane<'_>, happen: bool| lane.errors_happen = happen;
+    let mut findings = disturbed(trial, &device, &parameters, tell)?;
     let filled = device.sectors / CHUNK;
-    each(&mut lanes, Lane::check_all);
-    let mut findings = gathered(lanes);
     if findings.reads + findings.writes + findings.discards < 2 * filled + TIMEOUT_EVERY {
         findings.wrong("too few I/Os for a fault to hit one; try more bytes".to_owned());
     }
