@@ -30,21 +30,12 @@ pub(crate) fn one(name: &str) -> Result<bool> {
     let tree = Tree::read()?;
     let look = LOOKS.iter().find(|(known, _)| *known == name);
     let (_, look) = look.unwrap_or_else(|| panic!("`{name}` is in the list of chores but not in LOOKS"));
-    Ok(said(name, look(&tree)).is_fine())
+    Ok(Finished::told(name, look(&tree)).is_fine())
 }
 
 /// Runs and prints every one of them, and hands back what came of each.
-pub(crate) fn each() -> Result<Vec<(&'static str, Finished)>> {
+pub(crate) fn each() -> Result<Vec<(String, Finished)>> {
     let tree = Tree::read()?;
-    Ok(LOOKS.iter().map(|&(name, look)| (name, said(name, look(&tree)))).collect())
-}
-
-/// Prints the line of a chore. One that broke down has failed: it saw nothing.
-fn said(name: &str, result: Result<Finished>) -> Finished {
-    let finished = result.unwrap_or_else(|error| Finished::Refused {
-        summary: format!("could not look: {error:#}"),
-        details: String::new(),
-    });
-    println!("{name:<9} {finished}");
-    finished
+    let told = |&(name, look): &(&str, Look)| (format!("check {name}"), Finished::told(name, look(&tree)));
+    Ok(LOOKS.iter().map(told).collect())
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use anyhow::{Result, ensure};
+
 use crate::finding::Finding;
 
 /// Outcome of one chore.
@@ -22,6 +24,18 @@ pub(crate) enum Finished {
 }
 
 impl Finished {
+    pub(crate) fn refused(summary: impl Into<String>, details: impl Into<String>) -> Finished {
+        Finished::Refused { summary: summary.into(), details: details.into() }
+    }
+
+    /// Prints the line of a chore. One that broke down has failed: it saw nothing.
+    pub(crate) fn told(name: &str, result: Result<Finished>) -> Finished {
+        let finished =
+            result.unwrap_or_else(|error| Finished::refused(format!("could not look: {error:#}"), ""));
+        println!("{name:<13} {finished}");
+        finished
+    }
+
     /// True unless something must change.
     pub(crate) fn is_fine(&self) -> bool {
         matches!(self, Finished::Passed(_) | Finished::Skipped(_))
@@ -41,4 +55,16 @@ impl fmt::Display for Finished {
             }
         }
     }
+}
+
+/// Refuses words of a command line that are not `known`.
+pub(crate) fn only(arguments: &[String], known: &[&str]) -> Result<()> {
+    let odd = arguments.iter().find(|word| !known.contains(&word.as_str()));
+    ensure!(
+        odd.is_none(),
+        "`{}` is not known here; there are {}",
+        odd.map_or("", |word| word),
+        known.join(", ")
+    );
+    Ok(())
 }

@@ -10,7 +10,7 @@ use crate::tree::Tree;
 
 /// Asks clippy about every target; any warning is refused.
 pub(crate) fn look(tree: &Tree) -> Result<Finished> {
-    if !process::output(process::cargo().args(["clippy", "--version"]))?.status.success() {
+    if !process::succeeds(process::cargo().args(["clippy", "--version"])) {
         return Ok(Finished::Skipped("clippy is missing; `rustup component add clippy`".to_owned()));
     }
     let began = Instant::now();
@@ -19,8 +19,5 @@ pub(crate) fn look(tree: &Tree) -> Result<Finished> {
     if output.status.success() {
         return Ok(Finished::Passed(format!("no warning, {} s", began.elapsed().as_secs())));
     }
-    Ok(Finished::Refused {
-        summary: "clippy has something to say".to_owned(),
-        details: process::said(&output),
-    })
+    Ok(Finished::refused("clippy has something to say", process::said(&output)))
 }

@@ -8,7 +8,7 @@ use crate::tree::Tree;
 
 /// Asks for all; a list of advisories that cannot be fetched is said, and is no failure.
 pub(crate) fn look(tree: &Tree) -> Result<Finished> {
-    if !process::output(process::cargo().args(["deny", "--version"]))?.status.success() {
+    if !process::succeeds(process::cargo().args(["deny", "--version"])) {
         return Ok(Finished::Skipped("no cargo-deny: cargo install cargo-deny".to_owned()));
     }
     let ask = |what: &[&str]| {
@@ -31,5 +31,5 @@ pub(crate) fn look(tree: &Tree) -> Result<Finished> {
 }
 
 fn refused(details: String) -> Finished {
-    Finished::Refused { summary: "cargo deny refuses a dependency".to_owned(), details }
+    Finished::refused("cargo deny refuses a dependency", details)
 }

@@ -9,9 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
-use crate::process;
+use crate::process::{self, must};
 
 const BOOK: &str = "target/book";
 
@@ -45,16 +45,16 @@ pub(crate) fn chore(_: &[String]) -> Result<bool> {
         fs::remove_dir_all(book).context(BOOK)?;
     }
     let source = book.join("src");
-    copy(Path::new("docs"), &source)?;
-    copy(Path::new(RECORD), &source)?;
+    fs::create_dir_all(book).context(BOOK)?;
+    process::text(Command::new("cp").args(["--recursive", "docs"]).arg(&source))?;
+    process::text(Command::new("cp").args(["--recursive", &format!("{RECORD}/.")]).arg(&source))?;
     for (page, words) in PRINTED {
         print(&source.join(page), words)?;
     }
     let shelves = fs::read_to_string("docs/README.md").context("docs/README.md")?;
     fs::write(source.join("SUMMARY.md"), summary(&shelves)).context("SUMMARY.md")?;
     fs::write(book.join("book.toml"), SETTINGS).context("book.toml")?;
-    let made = Command::new(mdbook()?).args(["build", BOOK]).status().context("mdbook")?;
-    ensure!(made.success(), "mdbook could not make the book");
+    must(Command::new(mdbook()?).args(["build", BOOK]))?;
     println!("docs      {BOOK}/html/index.html");
     Ok(true)
 }
@@ -92,20 +92,6 @@ fn summary(shelves: &str) -> String {
     format!("# Summary\n\n[The pages](README.md)\n{chapters}")
 }
 
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to).with_context(|| to.display().to_string())?;
-    for entry in fs::read_dir(from).with_context(|| from.display().to_string())? {
-        let path = entry?.path();
-        let copied = to.join(path.file_name().context("an entry has a name")?);
-        if path.is_dir() {
-            copy(&path, &copied)?;
-        } else {
-            fs::copy(&path, &copied).with_context(|| path.display().to_string())?;
-        }
-    }
-    Ok(())
-}
-
 /// The installed one, or one that is built into the build folder once.
 fn mdbook() -> Result<PathBuf> {
     let own = Path::new(TOOLS).join("bin/mdbook");
@@ -114,8 +100,7 @@ fn mdbook() -> Result<PathBuf> {
     }
     if !own.exists() {
         println!("docs      no mdbook here: building one, some minutes, once");
-        let built = process::cargo().args(["install", "mdbook", "--locked", "--root", TOOLS]).status();
-        ensure!(built.context("cargo")?.success(), "mdbook cannot be built here; install it and try again");
+        must(process::cargo().args(["install", "mdbook", "--locked", "--root", TOOLS]))?;
     }
     Ok(own)
 }

@@ -6,9 +6,9 @@ use crate::chore::Finished;
 use crate::process;
 use crate::tree::Tree;
 
-/// Asks rustfmt.
+/// Asks rustfmt about every file.
 pub(crate) fn look(tree: &Tree) -> Result<Finished> {
-    if !process::output(process::cargo().args(["fmt", "--version"]))?.status.success() {
+    if !process::succeeds(process::cargo().args(["fmt", "--version"])) {
         return Ok(Finished::Skipped("rustfmt is missing; `rustup component add rustfmt`".to_owned()));
     }
     let output = process::output(
@@ -17,8 +17,6 @@ pub(crate) fn look(tree: &Tree) -> Result<Finished> {
     if output.status.success() {
         return Ok(Finished::Passed(format!("{} Rust files", tree.rust().count())));
     }
-    Ok(Finished::Refused {
-        summary: "these files are not as rustfmt writes them; run `cargo fmt`".to_owned(),
-        details: process::said(&output),
-    })
+    let summary = "these files are not as rustfmt writes them; run `cargo fmt`";
+    Ok(Finished::refused(summary, process::said(&output)))
 }

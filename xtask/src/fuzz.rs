@@ -3,15 +3,14 @@
 //! It needs a nightly toolchain and cargo-fuzz, which are not installed for it: where one is missing it skips aloud.
 
 use std::path::Path;
-use std::process::Stdio;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
-use crate::chore::Finished;
+use crate::chore::{Finished, only};
 use crate::{process, tree};
 
 /// Each target, and the files that it begins with.
-const TARGETS: &[(&str, &[&str])] = &[
+const TARGETS: [(&str, &[&str]); 6] = [
     ("fio", &["crates/workload/tests/corpus", "jobs"]),
     ("toml", &["jobs"]),
     ("sheet", &["platforms", "platforms/devices", "platforms/adapters", "platforms/systems"]),
@@ -28,44 +27,30 @@ pub(crate) const SECONDS_SLOW: u64 = 3600;
 
 /// `cargo xtask fuzz [TARGET..] [--seconds N]`.
 pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
-    let mut seconds = SECONDS;
-    let mut names = Vec::new();
-    let mut rest = arguments.iter();
-    while let Some(word) = rest.next() {
-        if word == "--seconds" {
-            let number = rest.next().context("--seconds wants a number")?;
-            seconds = number.parse().with_context(|| format!("`{number}` is no number of seconds"))?;
-        } else if TARGETS.iter().any(|(name, _)| name == word) {
-            names.push(word.as_str());
-        } else {
-            let known: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
-            bail!("`{word}` is no target; there are {}", known.join(", "));
-        }
+    let (mut names, mut seconds) = (arguments.to_vec(), SECONDS);
+    if let Some(at) = names.iter().position(|word| word == "--seconds") {
+        ensure!(at + 1 < names.len(), "--seconds wants a number");
+        let number = names.drain(at..at + 2).next_back().expect("there are two");
+        seconds = number.parse().with_context(|| format!("`{number}` is no number of seconds"))?;
     }
-    let finished = each(&tree::root(), seconds, &names);
-    Ok(finished.iter().all(|(_, finished)| !matches!(finished, Finished::Refused { .. })))
+    only(&names, &TARGETS.map(|(name, _)| name))?;
+    Ok(each(&tree::root(), seconds, &names).iter().all(|(_, finished)| finished.is_fine()))
 }
 
 /// Those of `names`, or all, told as they come.
-pub(crate) fn each(root: &Path, seconds: u64, names: &[&str]) -> Vec<(String, Finished)> {
-    let asked = TARGETS.iter().filter(|(name, _)| names.is_empty() || names.contains(name));
-    let told = |&(name, seeds): &(&str, &[&str])| {
-        let finished = run(root, name, seeds, seconds).unwrap_or_else(|error| Finished::Refused {
-            summary: format!("could not run: {error:#}"),
-            details: String::new(),
-        });
-        println!("fuzz {name:<8} {finished}");
-        (format!("fuzz {name}"), finished)
+pub(crate) fn each(root: &Path, seconds: u64, names: &[String]) -> Vec<(String, Finished)> {
+    let asked =
+        TARGETS.into_iter().filter(|(name, _)| names.is_empty() || names.iter().any(|one| one == name));
+    let told = |(name, seeds): (&str, &[&str])| {
+        let chore = format!("fuzz {name}");
+        let finished = Finished::told(&chore, run(root, name, seeds, seconds));
+        (chore, finished)
     };
     asked.map(told).collect()
 }
 
 fn run(root: &Path, name: &str, seeds: &[&str], seconds: u64) -> Result<Finished> {
-    let probe = process::nightly(root, &["cargo", "fuzz", "--version"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    if !probe.is_ok_and(|status| status.success()) {
+    if !process::succeeds(&mut process::nightly(root, &["cargo", "fuzz", "--version"])) {
         let why = "no nightly toolchain with cargo-fuzz: rustup toolchain install nightly; cargo install cargo-fuzz";
         return Ok(Finished::Skipped(why.to_owned()));
     }
@@ -79,15 +64,12 @@ fn run(root: &Path, name: &str, seeds: &[&str], seconds: u64) -> Result<Finished
         "-rss_limit_mb=2048".to_owned(),
         "-max_len=16384".to_owned(),
     ]);
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("cannot start {}", process::shown(&command)))?;
+    let output = process::output(&mut command)?;
     let said = process::said(&output);
     Ok(match (output.status.success(), runs(&said)) {
         (true, Some(runs)) => Finished::Passed(format!("{runs} files in {seconds} s")),
-        (true, None) => Finished::Refused { summary: "it tried no file".to_owned(), details: said },
-        (false, _) => Finished::Refused { summary: process::shown(&command), details: last_lines(&said) },
+        (true, None) => Finished::refused("it tried no file", said),
+        (false, _) => Finished::refused(process::shown(&command), last_lines(&said)),
     })
 }
 

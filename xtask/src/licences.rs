@@ -19,20 +19,13 @@ pub(crate) fn look(tree: &Tree) -> Result<Finished> {
     let allowed = &deny.text.parse::<toml::Table>().context("deny.toml")?["licenses"]["allow"];
     let allowed: Vec<&str> =
         allowed.as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
-    let words = ["metadata", "--format-version", "1"];
-    let metadata: Value =
-        serde_json::from_str(&process::text(process::cargo().args(words).current_dir(&tree.root))?)
-            .context("cargo metadata is not JSON")?;
-    let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
+    let packages = process::packages(&tree.root, &[])?;
     let refused: Vec<String> = packages.iter().filter_map(|package| objection(package, &allowed)).collect();
     if refused.is_empty() {
         return Ok(Finished::Passed(format!("{} crates", packages.len())));
     }
-    Ok(Finished::Refused {
-        summary: "we may not ship these crates; find another, or add the licence to deny.toml with a reason"
-            .to_owned(),
-        details: refused.join("\n"),
-    })
+    let summary = "we may not ship these crates; find another, or add the licence to deny.toml with a reason";
+    Ok(Finished::refused(summary, refused.join("\n")))
 }
 
 /// Objection to a package; `None` when it may be shipped.

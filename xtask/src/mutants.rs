@@ -4,15 +4,14 @@
 //! Those that need not be caught stand in `.cargo/mutants.toml`, each with its reason.
 
 use std::path::Path;
-use std::process::Stdio;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
-use crate::chore::Finished;
+use crate::chore::{Finished, only};
 use crate::{process, tree};
 
 /// Crates that are changed, and of large ones the files that count or format.
-const SUBJECTS: &[(&str, &[&str])] = &[
+const SUBJECTS: [(&str, &[&str]); 8] = [
     ("iostack-doubt", &[]),
     ("iostack-stats", &[]),
     ("iostack-model", &[]),
@@ -28,38 +27,25 @@ const CAUGHT_PERCENT: u64 = 90;
 
 /// `cargo xtask mutants [CRATE..]`.
 pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
-    let known = |word: &String| SUBJECTS.iter().any(|(package, _)| package == word);
-    if let Some(odd) = arguments.iter().find(|word| !known(word)) {
-        let names: Vec<&str> = SUBJECTS.iter().map(|(package, _)| *package).collect();
-        bail!("`{odd}` is not among {}", names.join(", "));
-    }
-    let names: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let finished = each(&tree::root(), &names);
-    Ok(finished.iter().all(|(_, finished)| !matches!(finished, Finished::Refused { .. })))
+    only(arguments, &SUBJECTS.map(|(package, _)| package))?;
+    Ok(each(&tree::root(), arguments).iter().all(|(_, finished)| finished.is_fine()))
 }
 
 /// Those of `names`, or all, told as they come.
-pub(crate) fn each(root: &Path, names: &[&str]) -> Vec<(String, Finished)> {
-    let asked = SUBJECTS.iter().filter(|(package, _)| names.is_empty() || names.contains(package));
-    let told = |&(package, files): &(&str, &[&str])| {
-        let finished = run(root, package, files).unwrap_or_else(|error| Finished::Refused {
-            summary: format!("could not run: {error:#}"),
-            details: String::new(),
-        });
-        println!("mutants {package:<16} {finished}");
-        (format!("mutants {package}"), finished)
+pub(crate) fn each(root: &Path, names: &[String]) -> Vec<(String, Finished)> {
+    let asked = SUBJECTS
+        .into_iter()
+        .filter(|(package, _)| names.is_empty() || names.iter().any(|one| one == package));
+    let told = |(package, files): (&str, &[&str])| {
+        let chore = format!("mutants {package}");
+        let finished = Finished::told(&chore, run(root, package, files));
+        (chore, finished)
     };
     asked.map(told).collect()
 }
 
 fn run(root: &Path, package: &str, files: &[&str]) -> Result<Finished> {
-    let probe = process::cargo()
-        .args(["mutants", "--version"])
-        .current_dir(root)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    if !probe.is_ok_and(|status| status.success()) {
+    if !process::succeeds(process::cargo().args(["mutants", "--version"]).current_dir(root)) {
         return Ok(Finished::Skipped("no cargo-mutants: cargo install cargo-mutants".to_owned()));
     }
     let folder = format!("target/mutants/{package}");
@@ -74,7 +60,7 @@ fn run(root: &Path, package: &str, files: &[&str]) -> Result<Finished> {
 /// `120 mutants tested in 5m: 6 missed, 100 caught, 12 unviable, 2 timeouts`.
 fn judge(said: &str) -> Finished {
     let Some(line) = said.lines().rev().find(|line| line.contains("mutants tested")) else {
-        return Finished::Refused { summary: "it tested no mutant".to_owned(), details: said.to_owned() };
+        return Finished::refused("it tested no mutant", said);
     };
     let count = |word: &str| {
         let part = line.split([':', ',']).find(|part| part.trim_end().ends_with(word))?;
@@ -86,10 +72,7 @@ fn judge(said: &str) -> Finished {
         return Finished::Passed(format!("{caught} caught, {missed} missed"));
     }
     let survivors: Vec<&str> = said.lines().filter(|line| line.starts_with("MISSED")).collect();
-    Finished::Refused {
-        summary: format!("{missed} of {} were not noticed", caught + missed),
-        details: survivors.join("\n"),
-    }
+    Finished::refused(format!("{missed} of {} were not noticed", caught + missed), survivors.join("\n"))
 }
 
 #[cfg(test)]

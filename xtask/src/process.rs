@@ -4,7 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 
 /// Path of a program.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
@@ -44,10 +45,30 @@ pub(crate) fn output(command: &mut Command) -> Result<Output> {
         .with_context(|| format!("cannot start {}", shown(command)))
 }
 
+/// Runs a command that shows its own progress.
+pub(crate) fn must(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;
+    ensure!(status.success(), "{} failed ({status})", shown(command));
+    Ok(())
+}
+
+/// True for a command that is there and succeeds; its words are nobody's.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    output(command).is_ok_and(|output| output.status.success())
+}
+
+/// The packages that `cargo metadata` lists.
+pub(crate) fn packages(root: &Path, words: &[&str]) -> Result<Vec<Value>> {
+    let mut command = cargo();
+    command.args(["metadata", "--format-version", "1"]).args(words).current_dir(root);
+    let metadata: Value = serde_json::from_str(&text(&mut command)?).context("cargo metadata is not JSON")?;
+    Ok(metadata["packages"].as_array().context("cargo metadata lists no packages")?.clone())
+}
+
 /// Standard output of a command that must succeed.
 pub(crate) fn text(command: &mut Command) -> Result<String> {
     let output = output(command)?;
-    anyhow::ensure!(
+    ensure!(
         output.status.success(),
         "{} failed ({}): {}",
         shown(command),

@@ -10,6 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::package::notices;
+use crate::process::must;
 use crate::{process, setup, tree};
 
 /// Folder of wheels, from the root.
@@ -55,9 +56,7 @@ fn build(root: &Path) -> Result<PathBuf> {
         fs::remove_dir_all(&wheels).with_context(|| format!("cannot empty {}", wheels.display()))?;
     }
     let mut maturin = Command::new(venv.join("bin/maturin"));
-    let built = maturin.args(["build", "--quiet", "--out"]).arg(&wheels).current_dir(root.join("python"));
-    let status = built.status().with_context(|| format!("cannot start {}", process::shown(built)))?;
-    ensure!(status.success(), "{} failed ({status})", process::shown(built));
+    must(maturin.args(["build", "--quiet", "--out"]).arg(&wheels).current_dir(root.join("python")))?;
     let mut files = fs::read_dir(&wheels).with_context(|| format!("cannot read {}", wheels.display()))?;
     Ok(files.next().context("maturin built no wheel")?.context("cannot read its name")?.path())
 }

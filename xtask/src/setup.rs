@@ -11,46 +11,34 @@ use anyhow::Result;
 use crate::{package, process, tree};
 
 /// A program, the Debian package that has it, and what the tests do with it.
-struct Tool {
-    program: &'static str,
-    package: &'static str,
-    purpose: &'static str,
-}
+type Tool = (&'static str, &'static str, &'static str);
 
 const TOOLS: &[Tool] = &[
-    Tool { program: "fio", package: "fio", purpose: "conformance with fio" },
-    Tool { program: "valgrind", package: "valgrind", purpose: "instruction counts of the simulator" },
-    Tool { program: "codespell", package: "codespell", purpose: "spelling" },
-    Tool { program: "mkfs.ext4", package: "e2fsprogs", purpose: "tests on ext4" },
-    Tool { program: "mkfs.xfs", package: "xfsprogs", purpose: "tests on XFS" },
-    Tool { program: "mkfs.btrfs", package: "btrfs-progs", purpose: "tests on Btrfs" },
-    Tool { program: "losetup", package: "mount", purpose: "tests on loop devices" },
-    Tool { program: "dmsetup", package: "dmsetup", purpose: "tests on device-mapper stacks" },
-    Tool { program: "chromium", package: "chromium", purpose: "the scripts of our pages in a browser" },
-    Tool { program: "clang", package: "clang", purpose: "making the BPF objects again" },
-    Tool { program: "sqlite3", package: "sqlite3", purpose: "layers of a database" },
-    Tool { program: "git", package: "git", purpose: "layers of a program with many small files" },
-    Tool { program: "python3", package: "python3", purpose: "the scripts of fio and fio-plot" },
-    Tool { program: "blkparse", package: "blktrace", purpose: "reading binary traces" },
-    Tool { program: "groff", package: "groff-base", purpose: "reading the man pages" },
-    Tool { program: "man", package: "man-db", purpose: "reading a page as it is installed" },
-    Tool { program: "strace", package: "strace", purpose: "keeping system calls back, as containers do" },
-    Tool { program: "zsh", package: "zsh", purpose: "reading zsh's completions" },
-    Tool { program: "fish", package: "fish", purpose: "reading fish's completions" },
-    Tool { program: "pkg-config", package: "pkg-config", purpose: "linking with the library's package" },
-    Tool { program: "dpkg-shlibdeps", package: "dpkg-dev", purpose: "making Debian packages" },
-    Tool { program: "lintian", package: "lintian", purpose: "judging our packages" },
-    Tool {
-        program: "nbdinfo",
-        package: "libnbd-bin",
-        purpose: "served drives against the clients of others",
-    },
-    Tool { program: "qemu-io", package: "qemu-utils", purpose: "served drives against QEMU's client" },
-    Tool {
-        program: "qemu-aarch64-static",
-        package: "qemu-user-static",
-        purpose: "running the program for Arm",
-    },
+    ("fio", "fio", "conformance with fio"),
+    ("valgrind", "valgrind", "instruction counts of the simulator"),
+    ("codespell", "codespell", "spelling"),
+    ("mkfs.ext4", "e2fsprogs", "tests on ext4"),
+    ("mkfs.xfs", "xfsprogs", "tests on XFS"),
+    ("mkfs.btrfs", "btrfs-progs", "tests on Btrfs"),
+    ("losetup", "mount", "tests on loop devices"),
+    ("dmsetup", "dmsetup", "tests on device-mapper stacks"),
+    ("chromium", "chromium", "the scripts of our pages in a browser"),
+    ("clang", "clang", "making the BPF objects again"),
+    ("sqlite3", "sqlite3", "layers of a database"),
+    ("git", "git", "layers of a program with many small files"),
+    ("python3", "python3", "the scripts of fio and fio-plot"),
+    ("blkparse", "blktrace", "reading binary traces"),
+    ("groff", "groff-base", "reading the man pages"),
+    ("man", "man-db", "reading a page as it is installed"),
+    ("strace", "strace", "keeping system calls back, as containers do"),
+    ("zsh", "zsh", "reading zsh's completions"),
+    ("fish", "fish", "reading fish's completions"),
+    ("pkg-config", "pkg-config", "linking with the library's package"),
+    ("dpkg-shlibdeps", "dpkg-dev", "making Debian packages"),
+    ("lintian", "lintian", "judging our packages"),
+    ("nbdinfo", "libnbd-bin", "served drives against the clients of others"),
+    ("qemu-io", "qemu-utils", "served drives against QEMU's client"),
+    ("qemu-aarch64-static", "qemu-user-static", "running the program for Arm"),
 ];
 
 /// Programs from pip that must be able to read our output: what proves that it is there, and what it does.
@@ -77,12 +65,10 @@ pub(crate) fn chore(_arguments: &[String]) -> Result<bool> {
 
 /// Installs what is missing; one line for each thing that could not be had. Fails only when nothing can be run at all.
 pub(crate) fn all() -> Result<()> {
-    let missing: Vec<&Tool> = TOOLS.iter().filter(|tool| process::find(tool.program).is_none()).collect();
-    if !missing.is_empty() {
-        install(&missing)?;
-    }
-    for tool in TOOLS.iter().filter(|tool| process::find(tool.program).is_none()) {
-        println!("setup     no `{}` (package {}): {} will skip", tool.program, tool.package, tool.purpose);
+    let missing = || TOOLS.iter().filter(|(program, ..)| process::find(program).is_none());
+    install(&missing().map(|(_, package, _)| *package).collect::<Vec<_>>())?;
+    for (program, package, purpose) in missing() {
+        println!("setup     no `{program}` (package {package}): {purpose} will skip");
     }
     for triple in package::triples() {
         if let Err(error) = target(&triple) {
@@ -108,20 +94,22 @@ fn target(triple: &str) -> Result<()> {
 }
 
 /// All packages at once; one by one when apt refuses the lot because of one of them.
-fn install(missing: &[&Tool]) -> Result<()> {
+fn install(packages: &[&str]) -> Result<()> {
+    if packages.is_empty() {
+        return Ok(());
+    }
     let Some(apt) = apt()? else {
         println!(
             "setup     nothing can be installed here: that takes apt-get, and root or a sudo without password"
         );
         return Ok(());
     };
-    let packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
     println!("setup     installing {}", packages.join(" "));
     // A list that is old or absent is no reason to stop: the install says whether it was good enough.
     process::output(command(&apt).args(["update", "-qq"]))?;
-    if !add(&apt, &packages)? && packages.len() > 1 {
+    if !add(&apt, packages)? && packages.len() > 1 {
         for package in packages {
-            add(&apt, &[package])?;
+            add(&apt, &[*package])?;
         }
     }
     Ok(())
@@ -129,10 +117,8 @@ fn install(missing: &[&Tool]) -> Result<()> {
 
 /// True when apt installed them.
 fn add(apt: &[&str], packages: &[&str]) -> Result<bool> {
-    let output = process::output(
-        command(apt).args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages),
-    )?;
-    Ok(output.status.success())
+    let words = ["install", "-y", "-qq", "--no-install-recommends"];
+    Ok(process::output(command(apt).args(words).args(packages))?.status.success())
 }
 
 /// `apt-get`, with what it takes to become root; `None` when that is not to be had.
@@ -144,8 +130,7 @@ fn apt() -> Result<Option<Vec<&'static str>>> {
     if process::text(Command::new("id").arg("-u"))?.trim() == "0" {
         return Ok(Some(noninteractive.to_vec()));
     }
-    let may_sudo = process::find("sudo").is_some()
-        && process::output(Command::new("sudo").args(["-n", "true"]))?.status.success();
+    let may_sudo = process::succeeds(Command::new("sudo").args(["-n", "true"]));
     Ok(may_sudo.then(|| ["sudo", "-n"].into_iter().chain(noninteractive).collect()))
 }
 
@@ -162,8 +147,7 @@ pub(crate) fn from_pip(venv: &Path, package: &str, proof: &str) -> Result<()> {
     }
     println!("setup     installing {package} under {VENV}");
     if !venv.join("bin/pip").is_file() {
-        let made = process::output(Command::new("python3").args(["-m", "venv"]).arg(venv))?;
-        if !made.status.success() {
+        if !process::succeeds(Command::new("python3").args(["-m", "venv"]).arg(venv)) {
             // Debian's own python3 keeps the installer in another package.
             if let Some(apt) = apt()? {
                 add(&apt, &["python3-venv"])?;

@@ -22,8 +22,6 @@ pub(crate) fn look(tree: &Tree) -> Result<Finished> {
     if output.status.success() {
         return Ok(Finished::Passed(format!("{} files", tree.files.len())));
     }
-    Ok(Finished::Refused {
-        summary: "codespell doubts these; put them right, or add a real word to .codespellrc".to_owned(),
-        details: process::said(&output),
-    })
+    let summary = "codespell doubts these; put them right, or add a real word to .codespellrc";
+    Ok(Finished::refused(summary, process::said(&output)))
 }

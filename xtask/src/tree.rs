@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::finding::Finding;
 use crate::process;
 
 /// The files of the repository.
@@ -32,6 +33,16 @@ impl File {
     /// Its name without folders.
     pub(crate) fn name(&self) -> &str {
         self.path.file_name().and_then(|name| name.to_str()).unwrap_or("")
+    }
+
+    /// `wrong` in a line of it; `remedy` puts it right.
+    pub(crate) fn finding(
+        &self,
+        line: usize,
+        wrong: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Finding {
+        Finding::new(&self.path, line, wrong, remedy)
     }
 
     /// True inside a folder of this name.

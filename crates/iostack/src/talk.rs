@@ -47,11 +47,16 @@ fn tell(text: &str) {
 
 /// Lines of at most 80 columns: the first begins with `first`, the others `indent` columns in.
 pub(crate) fn paragraph(first: &str, text: &str, indent: usize) -> String {
+    wrapped(first, text, indent, 80)
+}
+
+/// The same in lines of at most so many columns.
+pub(crate) fn wrapped(first: &str, text: &str, indent: usize, columns: usize) -> String {
     let mut lines = vec![first.to_owned()];
     let mut bare = true;
     for word in text.split_whitespace() {
         let last = lines.last_mut().expect("it begins with one");
-        if !bare && last.chars().count() + 1 + word.chars().count() > 80 {
+        if !bare && last.chars().count() + 1 + word.chars().count() > columns {
             lines.push(format!("{}{word}", " ".repeat(indent)));
             continue;
         }

@@ -53,7 +53,7 @@ pub(crate) struct FormArgs {
     parquet: Option<PathBuf>,
 }
 
-/// Where stdout's content goes, for commands with forms of their own.
+/// Flag for a file of stdout's content, of commands with forms of their own.
 #[derive(clap::Args)]
 pub(crate) struct OutputArg {
     /// Write stdout's content to a new file instead.
@@ -144,7 +144,7 @@ fn joined(answers: &[(String, &dyn Told)]) -> anyhow::Result<Table> {
 }
 
 impl FormArgs {
-    /// What goes to stdout.
+    /// The form of stdout.
     pub(crate) fn chosen(&self) -> Format {
         if self.json { Format::Json } else { self.format }
     }

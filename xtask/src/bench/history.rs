@@ -9,11 +9,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::Figure;
+use super::BenchFigure;
 use crate::process;
 
 /// Appends the figures and says where.
-pub(crate) fn append(root: &Path, machine: &Value, figures: &[Figure]) -> Result<PathBuf> {
+pub(crate) fn append(root: &Path, machine: &Value, figures: &[BenchFigure]) -> Result<PathBuf> {
     let git = |words: &[&str]| process::text(Command::new("git").args(words).current_dir(root));
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?.trim().to_owned();
     // The history itself always differs after the first figure; it is not what was measured.
@@ -38,7 +38,7 @@ pub(crate) fn append(root: &Path, machine: &Value, figures: &[Figure]) -> Result
 }
 
 /// The figure and its conditions as one object.
-fn line(figure: &Figure, conditions: &Value) -> Value {
+fn line(figure: &BenchFigure, conditions: &Value) -> Value {
     let (low, median, high) = figure.spread();
     let mut line = json!({
         "name": figure.name,
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn a_line_carries_the_figure_and_its_conditions() {
         let samples = vec![2.0, 1.0, 4.0];
-        let figure = Figure { name: "a.b".to_owned(), unit: "ns", samples, command: "do it".to_owned() };
+        let figure = BenchFigure { name: "a.b".to_owned(), unit: "ns", samples, command: "do it".to_owned() };
         let machine = json!({"cpu": {"model": "m", "cores_online": 2}, "kernel": {"release": "6"}, "virtualisation": {}});
         let line = line(&figure, &json!({"commit": "c", "machine": short(&machine)}));
         assert_eq!(

@@ -1,6 +1,7 @@
 //! The measures themselves: what is run, and which figure is read off it.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -8,28 +9,28 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::{Bench, Figure};
+use super::{BenchFigure, BenchRun};
 use crate::process;
 
 /// The file that jobs read, in the bench folder, which is where every job runs.
 const DATA: &str = "data";
-const DATA_BYTES: usize = 64 << 20;
+const DATA_BYTES: u64 = 64 << 20;
 
 /// Nanoseconds per latency counted, and per interval closed: medians of `crates/stats/benches/record.rs`.
-pub(crate) fn record(bench: &Bench) -> Result<Vec<Figure>> {
+pub(crate) fn record(bench: &BenchRun) -> Result<Vec<BenchFigure>> {
     // As a test, the benchmark runs on its own tiny input.
     let (verb, repeats) = if bench.is_rehearsal { ("test", 1) } else { ("bench", 5) };
     let mut command = process::cargo();
     command
         .args([verb, "--quiet", "--package", "iostack-stats", "--bench", "record"])
         .current_dir(&bench.root);
-    let mut figures: Vec<Figure> = Vec::new();
+    let mut figures: Vec<BenchFigure> = Vec::new();
     for _ in 0..repeats {
         for (name, median) in medians(&process::text(&mut command)?) {
             let name = format!("stats.{name}");
             match figures.iter_mut().find(|figure| figure.name == name) {
                 Some(figure) => figure.samples.push(median),
-                None => figures.push(Figure {
+                None => figures.push(BenchFigure {
                     name,
                     unit: "ns",
                     samples: vec![median],
@@ -54,7 +55,7 @@ fn medians(said: &str) -> Vec<(&str, f64)> {
 }
 
 /// Milliseconds of a whole `iostack run` that does one I/O, and of the engine's part until the first submission.
-pub(crate) fn start(bench: &Bench) -> Result<Vec<Figure>> {
+pub(crate) fn start(bench: &BenchRun) -> Result<Vec<BenchFigure>> {
     let repeats = if bench.is_rehearsal { 1 } else { 20 };
     // Lays the file out, and warms the caches.
     one_io(bench)?;
@@ -69,18 +70,18 @@ pub(crate) fn start(bench: &Bench) -> Result<Vec<Figure>> {
     }
     let command = "iostack run bench/jobs/one-io.fio --json --quiet".to_owned();
     Ok(vec![
-        Figure {
+        BenchFigure {
             name: "start.command_of_one_io".to_owned(),
             unit: "ms",
             samples: whole,
             command: command.clone(),
         },
-        Figure { name: "start.engine_to_first_submit".to_owned(), unit: "ms", samples: engine, command },
+        BenchFigure { name: "start.engine_to_first_submit".to_owned(), unit: "ms", samples: engine, command },
     ])
 }
 
 /// The outcome file of a run of one I/O.
-pub(crate) fn one_io(bench: &Bench) -> Result<Value> {
+pub(crate) fn one_io(bench: &BenchRun) -> Result<Value> {
     lay_out(bench)?;
     let job = bench.root.join("bench/jobs/one-io.fio");
     let mut command = Command::new(&bench.iostack);
@@ -90,7 +91,7 @@ pub(crate) fn one_io(bench: &Bench) -> Result<Value> {
 
 /// User instructions per 4 KiB random read: every job of `bench/jobs/cost-*.fio`, under iostack and under fio. What this
 /// machine cannot run is said and left out.
-pub(crate) fn cost(bench: &Bench) -> Result<Vec<Figure>> {
+pub(crate) fn cost(bench: &BenchRun) -> Result<Vec<BenchFigure>> {
     lay_out(bench)?;
     let iostack = bench.iostack.to_str().context("the build folder has a plain name")?;
     let counter = bench.program("iostack-stepcount")?;
@@ -105,7 +106,7 @@ pub(crate) fn cost(bench: &Bench) -> Result<Vec<Figure>> {
         for (generator, words) in generators {
             let figure_name = format!("cost.{name}.{generator}");
             match instructions_per_io(bench, &counter, &words) {
-                Ok(samples) => figures.push(Figure {
+                Ok(samples) => figures.push(BenchFigure {
                     name: figure_name,
                     unit: "instructions",
                     samples,
@@ -120,7 +121,7 @@ pub(crate) fn cost(bench: &Bench) -> Result<Vec<Figure>> {
 }
 
 /// All of them in order of name; one of them, which needs no special kernel, for a rehearsal.
-fn cost_jobs(bench: &Bench) -> Result<Vec<PathBuf>> {
+fn cost_jobs(bench: &BenchRun) -> Result<Vec<PathBuf>> {
     let begins = if bench.is_rehearsal { "cost-psync" } else { "cost-" };
     let entries = std::fs::read_dir(bench.root.join("bench/jobs"))?.flatten().map(|entry| entry.path());
     let is_wanted =
@@ -131,7 +132,7 @@ fn cost_jobs(bench: &Bench) -> Result<Vec<PathBuf>> {
 }
 
 /// User instructions per I/O of a generator, for each part of the window that was counted.
-fn instructions_per_io(bench: &Bench, counter: &Path, words: &[&str]) -> Result<Vec<f64>> {
+fn instructions_per_io(bench: &BenchRun, counter: &Path, words: &[&str]) -> Result<Vec<f64>> {
     let instructions = if bench.is_rehearsal { "20000" } else { "300000" };
     let mut command = Command::new(counter);
     command.arg(instructions).args(words).current_dir(&bench.folder);
@@ -147,25 +148,14 @@ fn numbers(list: &Value) -> Result<Vec<f64>> {
 }
 
 /// Writes the file once; in full, because reads of holes never reach the medium.
-fn lay_out(bench: &Bench) -> Result<()> {
+fn lay_out(bench: &BenchRun) -> Result<()> {
     let path = bench.folder.join(DATA);
-    if path.metadata().is_ok_and(|known| known.len() == DATA_BYTES as u64) {
+    if path.metadata().is_ok_and(|known| known.len() == DATA_BYTES) {
         return Ok(());
     }
-    let mut file =
-        std::fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut block = vec![0; 1 << 20];
-    for _ in 0..DATA_BYTES / block.len() {
-        for word in block.chunks_exact_mut(8) {
-            // xorshift64 (Marsaglia 2003): enough to defeat compression.
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            word.copy_from_slice(&state.to_le_bytes());
-        }
-        file.write_all(&block)?;
-    }
+    let mut file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let mut random = File::open("/dev/urandom").context("Linux has /dev/urandom")?.take(DATA_BYTES);
+    std::io::copy(&mut random, &mut file).with_context(|| format!("cannot fill {}", path.display()))?;
     file.sync_all().with_context(|| format!("cannot write {}", path.display()))
 }
 

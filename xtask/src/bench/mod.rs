@@ -8,20 +8,19 @@
 
 mod history;
 mod measures;
-mod merge;
-mod sim;
+mod speed;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::chore::Finished;
+use crate::chore::{Finished, only};
 use crate::process;
 use crate::tree;
 
 /// One thing that was measured.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Figure {
+pub(crate) struct BenchFigure {
     /// Dotted, the shared word first: the family sorts together.
     pub(crate) name: String,
     /// Unit of `median`, `low` and `high`.
@@ -32,7 +31,7 @@ pub(crate) struct Figure {
     pub(crate) command: String,
 }
 
-impl Figure {
+impl BenchFigure {
     /// Smallest, median and largest sample.
     fn spread(&self) -> (f64, f64, f64) {
         let mut sorted = self.samples.clone();
@@ -48,7 +47,7 @@ impl Figure {
 }
 
 /// Amount to measure, and the folder.
-pub(crate) struct Bench {
+pub(crate) struct BenchRun {
     root: PathBuf,
     /// Our own program; built before anything is timed.
     iostack: PathBuf,
@@ -58,24 +57,21 @@ pub(crate) struct Bench {
     is_rehearsal: bool,
 }
 
-type Measure = fn(&Bench) -> Result<Vec<Figure>>;
+type MeasureFunction = fn(&BenchRun) -> Result<Vec<BenchFigure>>;
 
 /// Name and way of every measure.
-pub(crate) const MEASURES: &[(&str, Measure)] = &[
+pub(crate) const MEASURES: [(&str, MeasureFunction); 5] = [
     ("record", measures::record),
     ("start", measures::start),
     ("cost", measures::cost),
-    ("sim", sim::sim),
-    ("merge", merge::merge),
+    ("sim", speed::sim),
+    ("merge", speed::merge),
 ];
 
 /// `cargo xtask bench [NAME..]`.
 pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
-    let names: Vec<&str> = MEASURES.iter().map(|(name, _)| *name).collect();
-    if let Some(odd) = arguments.iter().find(|argument| !names.contains(&argument.as_str())) {
-        anyhow::bail!("`{odd}` is not measured; there are {}", names.join(", "));
-    }
-    let bench = Bench::new(false)?;
+    only(arguments, &MEASURES.map(|(name, _)| name))?;
+    let bench = BenchRun::new(false)?;
     let machine = bench.machine()?;
     for (name, measure) in MEASURES {
         if arguments.is_empty() || arguments.iter().any(|argument| argument == name) {
@@ -93,38 +89,38 @@ pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
 
 /// Every measure on a tiny input: its name, and what came of it.
 pub(crate) fn rehearse() -> Vec<(String, Finished)> {
-    let rehearsed = |measure: Measure| judged(Bench::new(true).and_then(|bench| measure(&bench)));
-    MEASURES.iter().map(|(name, measure)| (format!("bench {name}"), rehearsed(*measure))).collect()
+    let rehearsed = |(name, measure): (&str, MeasureFunction)| {
+        let chore = format!("bench {name}");
+        let finished = judged(BenchRun::new(true).and_then(|bench| measure(&bench)));
+        (chore.clone(), Finished::told(&chore, Ok(finished)))
+    };
+    MEASURES.map(rehearsed).into()
 }
 
-fn judged(measured: Result<Vec<Figure>>) -> Finished {
+fn judged(measured: Result<Vec<BenchFigure>>) -> Finished {
     match measured {
         Ok(figures) if is_sound(&figures) => Finished::Passed(format!("{} figures", figures.len())),
-        Ok(figures) => refused(format!("it measured nonsense: {figures:?}")),
+        Ok(figures) => Finished::refused(format!("it measured nonsense: {figures:?}"), ""),
         Err(error) => {
             let why = format!("{error:#}").replace('\n', " ");
             // A container may forbid ptrace, which is how instructions are counted.
-            if why.contains("may not trace") { Finished::Skipped(why) } else { refused(why) }
+            if why.contains("may not trace") { Finished::Skipped(why) } else { Finished::refused(why, "") }
         }
     }
 }
 
-fn refused(summary: String) -> Finished {
-    Finished::Refused { summary, details: String::new() }
-}
-
-fn is_sound(figures: &[Figure]) -> bool {
+fn is_sound(figures: &[BenchFigure]) -> bool {
     let mut samples = figures.iter().flat_map(|figure| &figure.samples);
     !figures.is_empty() && samples.all(|&sample| sample.is_finite() && sample > 0.0)
 }
 
-impl Bench {
-    fn new(is_rehearsal: bool) -> Result<Bench> {
+impl BenchRun {
+    fn new(is_rehearsal: bool) -> Result<BenchRun> {
         let root = tree::root();
         let folder = root.join("target/bench");
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let iostack = built(&root, !is_rehearsal, "iostack", "bin", "iostack")?;
-        Ok(Bench { root, iostack, folder, is_rehearsal })
+        Ok(BenchRun { root, iostack, folder, is_rehearsal })
     }
 
     /// An example of one of our crates, built as iostack itself.
@@ -175,7 +171,7 @@ mod tests {
     fn the_spread_is_smallest_median_largest() {
         let spread = |samples: &[f64]| {
             let samples = samples.to_vec();
-            Figure { name: String::new(), unit: "ns", samples, command: String::new() }.spread()
+            BenchFigure { name: String::new(), unit: "ns", samples, command: String::new() }.spread()
         };
         assert_eq!(spread(&[3.0, 1.0, 2.0]), (1.0, 2.0, 3.0));
         assert_eq!(spread(&[4.0, 1.0, 2.0, 3.0]), (1.0, 2.5, 4.0));
@@ -185,7 +181,12 @@ mod tests {
     #[test]
     fn a_measure_that_breaks_is_told_from_one_that_may_not_run() {
         let figure = |sample: f64| {
-            vec![Figure { name: "a".to_owned(), unit: "ns", samples: vec![sample], command: String::new() }]
+            vec![BenchFigure {
+                name: "a".to_owned(),
+                unit: "ns",
+                samples: vec![sample],
+                command: String::new(),
+            }]
         };
         assert!(is_sound(&figure(1.0)));
         assert!(!is_sound(&figure(0.0)) && !is_sound(&figure(f64::NAN)) && !is_sound(&[]));

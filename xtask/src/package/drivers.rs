@@ -6,28 +6,18 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::deb::Deb;
-use super::{Source, place};
+use super::{PackageSource, place};
 use crate::process;
 
 pub(super) const NAME: &str = "iostack-dkms";
 
-/// Name of the drivers for DKMS, in `kernel/dkms.conf`.
+/// Name of the drivers for DKMS, in `kernel/dkms.conf` and `xtask/debian/`.
 const MODULES: &str = "iostack-drivers";
 
-const LICENCES: &str = "\
-Files: usr/src/*
-Copyright: The iostack authors
-License: GPL-2.0-only
- On Debian systems, the text of the GNU General Public License, version 2, is in
- /usr/share/common-licenses/GPL-2.
-
-";
-
 /// Lays the sources out and packages them.
-pub(super) fn package(source: &Source) -> Result<Vec<PathBuf>> {
+pub(super) fn package(source: &PackageSource) -> Result<Vec<PathBuf>> {
     let root = source.fresh(NAME)?;
-    let version = source.version;
-    let folder = root.join("usr/src").join(format!("{MODULES}-{version}"));
+    let folder = root.join("usr/src").join(format!("{MODULES}-{}", source.version));
     // Those that git knows: a build in the tree leaves others beside them.
     let mut list = Command::new("git");
     let list = process::text(list.args(["ls-files", "-z", "kernel"]).current_dir(&source.root))?;
@@ -37,37 +27,5 @@ pub(super) fn package(source: &Source) -> Result<Vec<PathBuf>> {
         let below = path.strip_prefix("kernel/").context("git was asked for kernel/")?;
         place(&source.root.join(path), &folder.join(below))?;
     }
-    let deb = Deb {
-        name: NAME,
-        architecture: "all",
-        section: "kernel",
-        fields: &[("Depends", "dkms (>= 2.8)"), ("Enhances", "iostack")],
-        summary: "block devices in memory that show what a kernel layer costs (DKMS)",
-        description: &[
-            "The sources of scsi_ram, ata_ram and tmerge: a SCSI disk, a SATA disk and a",
-            "DRAM-SSD in memory, whose parts can be switched off one by one. DKMS builds",
-            "them for each installed kernel that has its headers. Nothing loads them by",
-            "itself.",
-        ],
-        licences: LICENCES,
-        overrides: &[],
-        control: &[("postinst", postinst(version)), ("prerm", prerm(version))],
-    };
-    Ok(vec![deb.build(source, &root)?])
-}
-
-/// Script as `dh_dkms` writes it: DKMS brings the one that adds, builds and installs.
-fn postinst(version: &str) -> String {
-    format!(
-        "#!/bin/sh\nset -e\nif [ \"$1\" = configure ]; then\n\
-         \t/usr/lib/dkms/common.postinst {MODULES} {version} /usr/share/{NAME} \"\" \"$2\"\nfi\n"
-    )
-}
-
-/// Removes the modules of every kernel; those of a package that was never built are no error.
-fn prerm(version: &str) -> String {
-    format!(
-        "#!/bin/sh\nset -e\ncase \"$1\" in\nremove | upgrade | deconfigure)\n\
-         \tdkms remove -m {MODULES} -v {version} --all || true\n\t;;\nesac\n"
-    )
+    Ok(vec![Deb::new(source, NAME, &[])?.build("all", &root)?])
 }

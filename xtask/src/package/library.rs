@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
 use super::deb::Deb;
-use super::{PROFILE, Source, must, place, write};
-use crate::process;
+use super::{PROFILE, PackageSource, place, write};
+use crate::process::{self, must};
 
 pub(super) const NAME: &str = "libiostack-merge-dev";
 
@@ -17,7 +17,7 @@ const LIBRARY: &str = "libiostack_merge";
 const HEADER: &str = "crates/merge/include/iostack_merge.h";
 
 /// Builds the library and packages it, for this machine's processor.
-pub(super) fn package(source: &Source) -> Result<Vec<PathBuf>> {
+pub(super) fn package(source: &PackageSource) -> Result<Vec<PathBuf>> {
     let header = source.root.join(HEADER);
     let text = fs::read_to_string(&header).with_context(|| format!("cannot read {HEADER}"))?;
     let abi = abi(&text)?;
@@ -39,34 +39,13 @@ pub(super) fn package(source: &Source) -> Result<Vec<PathBuf>> {
         process::text(Command::new("strip").arg(strip).arg(folder.join(to)))?;
     }
     symlink(&shared, folder.join(format!("{LIBRARY}.so"))).context("cannot make a link in a fresh folder")?;
-    write(&folder.join("pkgconfig/iostack-merge.pc"), pkg_config(source.version, &place_).as_bytes())?;
+    let deb = Deb::new(source, NAME, &[("@ABI@", abi), ("@PLACE@", &place_)])?;
+    write(&folder.join("pkgconfig/iostack-merge.pc"), deb.text("iostack-merge.pc")?.as_bytes())?;
     let guide = root.join("usr/share/doc").join(NAME).join("merge-library.md");
     place(&source.root.join("docs/merge-library.md"), &guide)?;
-    let depends = depends(source, &folder.join(&shared))?;
-    let deb = Deb {
-        name: NAME,
-        architecture: &architecture,
-        section: "libdevel",
-        fields: &[("Depends", depends.as_str()), ("Suggests", "pkg-config")],
-        summary: "reads and writes that travel together, for C programs",
-        description: &[
-            "Requests that meet, in a group or from threads, go to the device together, by",
-            "one system call and one sleep. The header, the library to link with (shared",
-            "and static) and its description for pkg-config (iostack-merge).",
-        ],
-        licences: "",
-        // One package while nothing is packaged that links with it.
-        overrides: &[
-            "package-name-doesnt-match-sonames",
-            "non-dev-pkg-with-shlib-symlink",
-            "sharedobject-in-library-directory-missing-soname",
-        ],
-        control: &[
-            ("shlibs", format!("{LIBRARY} {abi} {NAME} (>= {})\n", source.version)),
-            ("triggers", "activate-noawait ldconfig\n".to_owned()),
-        ],
-    };
-    Ok(vec![deb.build(source, &root)?])
+    // The packages whose libraries it needs, in the versions whose symbols it uses.
+    process::text(Command::new("dpkg-shlibdeps").arg(folder.join(&shared)).current_dir(&deb.work))?;
+    Ok(vec![deb.build(&architecture, &root)?])
 }
 
 /// `2` of `#define IOSTACK_MERGE_ABI 2u`: a program runs with the library it was compiled for, or not at all.
@@ -76,30 +55,11 @@ fn abi(header: &str) -> Result<&str> {
 }
 
 /// The folder with both libraries. Not where other builds are: those beside tests have no other name inside.
-fn build(source: &Source, shared: &str) -> Result<PathBuf> {
+fn build(source: &PackageSource, shared: &str) -> Result<PathBuf> {
     let folder = source.root.join("target/package-library");
     let words = ["rustc", "--package", "iostack-merge", "--lib", "--crate-type", "cdylib,staticlib"];
     let mut cargo = source.cargo(&words);
     cargo.arg("--target-dir").arg(&folder).arg("--").arg(format!("-Clink-arg=-Wl,-soname,{shared}"));
     must(&mut cargo)?;
     Ok(folder.join(PROFILE))
-}
-
-fn pkg_config(version: &str, place: &str) -> String {
-    format!(
-        "prefix=/usr\nlibdir=${{prefix}}/lib/{place}\nincludedir=${{prefix}}/include\n\n\
-         Name: iostack-merge\nDescription: reads and writes that travel together\nVersion: {version}\n\
-         Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -liostack_merge\n\
-         Libs.private: -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc\n"
-    )
-}
-
-/// The packages whose libraries it needs, in the versions whose symbols it uses, as Debian's own tool finds them.
-fn depends(source: &Source, library: &Path) -> Result<String> {
-    let folder = source.out.join("shlibdeps");
-    let control = format!("Source: iostack\n\nPackage: {NAME}\nArchitecture: any\n");
-    write(&folder.join("debian/control"), control.as_bytes())?;
-    let told = process::text(Command::new("dpkg-shlibdeps").arg("-O").arg(library).current_dir(&folder))?;
-    let line = told.lines().find_map(|line| line.strip_prefix("shlibs:Depends="));
-    Ok(line.context("dpkg-shlibdeps names no packages")?.to_owned())
 }

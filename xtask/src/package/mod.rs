@@ -26,6 +26,7 @@ use anyhow::{Context, Result, ensure};
 
 pub(crate) use program::triples;
 
+use crate::chore::only;
 use crate::{process, tree};
 
 /// Folder where everything lies in the end, from the root.
@@ -35,19 +36,19 @@ const OUT: &str = "target/package";
 const PROFILE: &str = "shipped";
 
 /// Name of a package that can be asked for, and its maker.
-type Entry = (&'static str, fn(&Source) -> Result<Vec<PathBuf>>);
+type Entry = (&'static str, fn(&PackageSource) -> Result<Vec<PathBuf>>);
 
-const PACKAGES: &[Entry] = &[
+const PACKAGES: [Entry; 3] = [
     (program::NAME, program::packages),
     (drivers::NAME, drivers::package),
     (library::NAME, library::package),
 ];
 
 /// Tree that is packaged, and where to.
-struct Source {
+struct PackageSource {
     root: PathBuf,
     out: PathBuf,
-    /// `0.1.0`.
+    /// Version of the workspace, such as `0.1.0`.
     version: &'static str,
     /// Twelve digits, with `+changes` where the tree is not what was committed.
     commit: String,
@@ -58,8 +59,8 @@ struct Source {
     date: String,
 }
 
-impl Source {
-    fn of(root: &Path, out: &Path) -> Result<Source> {
+impl PackageSource {
+    fn of(root: &Path, out: &Path) -> Result<PackageSource> {
         let git = |words: &[&str]| -> Result<String> {
             let told = process::text(Command::new("git").args(words).current_dir(root))?;
             Ok(told.trim().to_owned())
@@ -72,7 +73,7 @@ impl Source {
             (Some(name), Some(address)) => format!("{name} <{address}>"),
             _ => git(&["log", "-1", "--format=%an <%ae>"])?,
         };
-        Ok(Source {
+        Ok(PackageSource {
             root: root.to_owned(),
             out: out.to_owned(),
             version: env!("CARGO_PKG_VERSION"),
@@ -105,15 +106,12 @@ impl Source {
 /// `cargo xtask package [NAME ..]`: all, or those named.
 pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
     let root = tree::root();
-    let known: Vec<&str> = PACKAGES.iter().map(|(name, _)| *name).collect();
-    if let Some(odd) = arguments.iter().find(|argument| !known.contains(&argument.as_str())) {
-        anyhow::bail!("`{odd}` is no package of ours; there are {}", known.join(", "));
-    }
+    only(arguments, &PACKAGES.map(|(name, _)| name))?;
     ensure!(
         process::find("dpkg-deb").is_some(),
         "packages are made by `dpkg-deb`; on Debian: apt install dpkg-dev"
     );
-    let source = Source::of(&root, &root.join(OUT))?;
+    let source = PackageSource::of(&root, &root.join(OUT))?;
     for (name, make) in PACKAGES {
         if arguments.is_empty() || arguments.iter().any(|argument| argument == name) {
             for file in make(&source)? {
@@ -123,13 +121,6 @@ pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
         }
     }
     Ok(true)
-}
-
-/// Runs a command that shows its own progress.
-fn must(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("cannot start {}", process::shown(command)))?;
-    ensure!(status.success(), "{} failed ({status})", process::shown(command));
-    Ok(())
 }
 
 /// Copies a file, making the folders above it.

@@ -6,7 +6,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use serde_json::Value;
 
 use crate::process;
 
@@ -24,19 +23,10 @@ const FILES: [&str; 5] = ["license", "licence", "copying", "notice", "unlicense"
 
 /// Crates that are linked into `package` for `triple`, with their licences and these in full.
 pub(crate) fn of(root: &Path, package: &str, triple: &str) -> Result<String> {
-    let words = [
-        "tree",
-        "--package",
-        package,
-        "--target",
-        triple,
-        "--edges",
-        "normal",
-        "--prefix",
-        "none",
-        "--locked",
-    ];
-    let linked = process::text(process::cargo().args(words).current_dir(root))?;
+    let words = ["tree", "--edges", "normal", "--prefix", "none", "--locked"];
+    let mut linked = process::cargo();
+    linked.args(words).args(["--package", package, "--target", triple]).current_dir(root);
+    let linked = process::text(&mut linked)?;
     // `clap v4.6.7`, and more behind it where it is ours, makes macros or was named before.
     let linked: BTreeSet<(&str, &str)> = linked
         .lines()
@@ -45,13 +35,9 @@ pub(crate) fn of(root: &Path, package: &str, triple: &str) -> Result<String> {
             Some((words.next()?, words.next()?.strip_prefix('v')?))
         })
         .collect();
-    let words = ["metadata", "--format-version", "1", "--locked"];
-    let metadata: Value =
-        serde_json::from_str(&process::text(process::cargo().args(words).current_dir(root))?)
-            .context("cargo metadata is not JSON")?;
     let libc = if triple.ends_with("musl") { STATIC } else { "" };
     let (mut list, mut texts) = (format!("{libc}{ALWAYS}"), BTreeMap::<String, Vec<String>>::new());
-    for crate_ in metadata["packages"].as_array().context("cargo metadata lists no packages")? {
+    for crate_ in process::packages(root, &["--locked"])? {
         let text = |key: &str| crate_[key].as_str().unwrap_or_default();
         if crate_["source"].is_null() || !linked.contains(&(text("name"), text("version"))) {
             continue;

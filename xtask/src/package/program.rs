@@ -7,8 +7,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::deb::{Deb, compress};
-use super::{PROFILE, Source, must, notices, write};
-use crate::process;
+use super::{PROFILE, PackageSource, notices, write};
+use crate::process::{self, must};
 
 pub(super) const NAME: &str = "iostack";
 
@@ -28,23 +28,13 @@ const FLAGS: [&str; 5] = [
     "-Clink-arg=--pack-dyn-relocs=relr",
 ];
 
-const LICENCES: &str = "\
-Files: usr/bin/iostack
-Copyright: The iostack authors, and those named in third-party.gz
-License: MIT or Apache-2.0
-Comment: The program is linked with musl, Rust's standard library and the crates named
- in third-party.gz. The sources of our kernel drivers (GPL-2.0) and of our plugin for
- QEMU (GPL-2.0 or later) are in it as text, which `iostack lab` lays down and compiles.
-
-";
-
 /// Triples of the static programs: `x86_64-unknown-linux-musl`.
 pub(crate) fn triples() -> impl Iterator<Item = String> {
     PROCESSORS.iter().map(|(processor, _)| format!("{processor}-unknown-linux-musl"))
 }
 
 /// The program and its package, for each processor that Rust can build for here.
-pub(super) fn packages(source: &Source) -> Result<Vec<PathBuf>> {
+pub(super) fn packages(source: &PackageSource) -> Result<Vec<PathBuf>> {
     let (sysroot, mut programs, mut made) = (sysroot()?, Vec::new(), Vec::new());
     for ((processor, debian), triple) in PROCESSORS.into_iter().zip(triples()) {
         if !sysroot.join("lib/rustlib").join(&triple).is_dir() {
@@ -64,36 +54,13 @@ pub(super) fn packages(source: &Source) -> Result<Vec<PathBuf>> {
         let notices = root.join("usr/share/doc").join(NAME).join("third-party");
         write(&notices, notices::of(&source.root, NAME, triple)?.as_bytes())?;
         compress(&[notices])?;
-        made.extend([program.clone(), deb(debian).build(source, &root)?]);
+        made.extend([program.clone(), Deb::new(source, NAME, &[])?.build(debian, &root)?]);
     }
     Ok(made)
 }
 
-fn deb(architecture: &str) -> Deb<'_> {
-    Deb {
-        name: NAME,
-        architecture,
-        section: "utils",
-        fields: &[("Suggests", "fio, gcc, iostack-dkms, make, qemu-system-x86")],
-        summary: "measure and simulate storage, from application to device",
-        description: &[
-            "iostack says whether a machine is ready for its SSD, what holds it back and",
-            "what a change would give, with every reason to doubt the figures. It runs fio",
-            "job files, TOML jobs and fio's own command lines on files, block devices,",
-            "simulated devices and, emulated, a real kernel's drivers.",
-        ],
-        licences: LICENCES,
-        // Static, and for x86-64 at any place in memory, which lintian takes for a library without others.
-        overrides: &[
-            "statically-linked-binary [usr/bin/iostack]",
-            "shared-library-lacks-prerequisites [usr/bin/iostack]",
-        ],
-        control: &[],
-    }
-}
-
 /// The stripped program; what was stripped lies beside it, and names it.
-fn build(source: &Source, sysroot: &Path, triple: &str, processor: &str) -> Result<PathBuf> {
+fn build(source: &PackageSource, sysroot: &Path, triple: &str, processor: &str) -> Result<PathBuf> {
     let words = ["rustc", "--package", NAME, "--bin", NAME, "--target", triple];
     must(source.cargo(&words).arg("--").args(FLAGS))?;
     let built = source.root.join("target").join(triple).join(PROFILE).join(NAME);

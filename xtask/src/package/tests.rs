@@ -10,7 +10,7 @@ use std::process::Command;
 
 use iostack_testkit::{Folder, or_skip, tool};
 
-use super::{Source, drivers, library, program};
+use super::{PackageSource, drivers, library, program};
 use crate::{process, tree};
 
 /// A folder beside the build: a package is laid out and unpacked in it.
@@ -18,8 +18,8 @@ fn folder(name: &str) -> Folder {
     Folder::below(&tree::root().join("target/tmp").display().to_string(), name)
 }
 
-fn source(folder: &Path) -> Source {
-    Source::of(&tree::root(), folder).expect("git knows this tree")
+fn source(folder: &Path) -> PackageSource {
+    PackageSource::of(&tree::root(), folder).expect("git knows this tree")
 }
 
 /// Output of a command, which must succeed.
@@ -32,7 +32,7 @@ fn field(deb: &Path, name: &str) -> String {
 }
 
 /// The package in a root of its own, after a look at what every package must have.
-fn unpacked(source: &Source, deb: &Path, folder: &Path) -> PathBuf {
+fn unpacked(source: &PackageSource, deb: &Path, folder: &Path) -> PathBuf {
     let (name, architecture) = (field(deb, "Package"), field(deb, "Architecture"));
     let root = folder.join(format!("{name}-{architecture}"));
     said(Command::new("dpkg-deb").arg("-R").arg(deb).arg(&root));

@@ -50,21 +50,11 @@ pub(super) fn heard(command: &mut Command, close: &dyn Fn(&[String], &Tally)) ->
     Ok(sum)
 }
 
-/// Part of a test binary's output that a line is in.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Part {
-    #[default]
-    Running,
-    Successes,
-    Failures,
-}
-
 /// Output of one test binary so far.
 #[derive(Debug, Default)]
 struct Binary {
     lines: Vec<String>,
-    part: Part,
-    /// The test whose output is being shown.
+    /// The test whose output is being shown; none while tests run.
     speaker: Option<String>,
     failed: Vec<String>,
     ignored: Vec<Skip>,
@@ -80,26 +70,27 @@ impl Binary {
     }
 
     fn hear(&mut self, line: String) {
-        match line.as_str() {
-            "successes:" => (self.part, self.speaker) = (Part::Successes, None),
-            "failures:" => (self.part, self.speaker) = (Part::Failures, None),
-            other => self.hear_other(other),
-        }
+        self.understand(&line);
         self.lines.push(line);
     }
 
-    fn hear_other(&mut self, line: &str) {
-        if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
+    fn understand(&mut self, line: &str) {
+        if ["successes:", "failures:"].contains(&line) {
+            self.speaker = None;
+        } else if let Some(name) =
+            line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"))
+        {
             self.speaker = Some(name.to_owned());
         } else if let Some(rest) = line.strip_prefix("test result: ") {
             self.result = counts(rest);
-        } else if self.part == Part::Running {
+        } else if let Some(name) = &self.speaker {
+            if let Some(reason) = line.strip_prefix("SKIPPED ") {
+                // The name it gives itself is told already.
+                let why = reason.split_once(": ").map_or(reason, |(_, why)| why);
+                self.skipped.entry(name.clone()).or_insert_with(|| why.to_owned());
+            }
+        } else {
             self.hear_verdict(line);
-        } else if let Some(reason) = line.strip_prefix("SKIPPED ").filter(|_| self.part == Part::Successes) {
-            let name = self.speaker.clone().unwrap_or_default();
-            // The name it gives itself is told already.
-            let why = reason.split_once(": ").map_or(reason, |(_, why)| why);
-            self.skipped.entry(name).or_insert_with(|| why.to_owned());
         }
     }
 
@@ -122,7 +113,9 @@ impl Binary {
         }
     }
 
-    fn finish(self) -> Tally {
+    fn finish(mut self) -> Tally {
+        // What failed did not only skip.
+        self.skipped.retain(|name, _| !self.failed.contains(name));
         let skipped_itself = self.skipped.len() as u64;
         let skips = self.skipped.into_iter().map(|(name, why)| Skip { name, why });
         let mut tally = Tally {

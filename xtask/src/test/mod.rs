@@ -19,45 +19,32 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::chore::Finished;
+use crate::chore::only;
 use crate::{bench, check, fuzz, mutants, setup, tree};
 use tally::{Skip, Tally};
 
 /// `cargo xtask test [--slow] [--no-setup] [--changed]`; true when nothing failed.
 pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
-    let known = ["--slow", "--no-setup", "--changed"];
-    if let Some(odd) = arguments.iter().find(|argument| !known.contains(&argument.as_str())) {
-        anyhow::bail!("`{odd}` is not known here; there are {}", known.join(" and "));
-    }
-    if arguments.iter().any(|argument| argument == "--changed") {
+    only(arguments, &["--slow", "--no-setup", "--changed"])?;
+    let has = |word: &str| arguments.iter().any(|argument| argument == word);
+    if has("--changed") {
         anyhow::ensure!(arguments.len() == 1, "--changed is for work in progress; leave the other words out");
         return of_the_change(&tree::root());
     }
     let began = Instant::now();
     let mut tally = Tally::default();
-    if !arguments.iter().any(|argument| argument == "--no-setup") {
+    if !has("--no-setup") {
         setup::all()?;
     }
-    for (name, finished) in check::each()? {
-        count(&mut tally, &format!("check {name}"), &finished);
-    }
-    let slow = arguments.iter().any(|argument| argument == "--slow");
-    tally.absorb(all(&tree::root(), slow)?);
-    let watched = if slow { watched::each(&tree::root()) } else { Vec::new() };
-    for (name, finished) in watched {
-        count(&mut tally, name, &finished);
-    }
+    tally.count(check::each()?);
+    let (root, slow) = (tree::root(), has("--slow"));
+    tally.absorb(all(&root, slow)?);
     if slow {
-        let mutants = mutants::each(&tree::root(), &[]);
-        for (name, finished) in fuzz::each(&tree::root(), fuzz::SECONDS_SLOW, &[]).into_iter().chain(mutants)
-        {
-            count(&mut tally, &name, &finished);
-        }
+        tally.count(watched::each(&root));
+        tally.count(fuzz::each(&root, fuzz::SECONDS_SLOW, &[]));
+        tally.count(mutants::each(&root, &[]));
     }
-    for (name, finished) in bench::rehearse() {
-        println!("{name:<13} {finished}");
-        count(&mut tally, &name, &finished);
-    }
+    tally.count(bench::rehearse());
     println!("\n{}took {} s", tally.notes(), began.elapsed().as_secs());
     println!("{tally}");
     Ok(tally.failed.is_empty())
@@ -100,12 +87,4 @@ fn of_the_change(root: &Path) -> Result<bool> {
     }
     println!("\n{}{tally}, of {} changed files", tally.notes(), paths.len());
     Ok(tally.failed.is_empty())
-}
-
-fn count(tally: &mut Tally, name: &str, finished: &Finished) {
-    match finished {
-        Finished::Passed(_) => tally.passed += 1,
-        Finished::Failed(_) | Finished::Refused { .. } => tally.failed.push(name.to_owned()),
-        Finished::Skipped(why) => tally.skipped.push(Skip::new(name, why)),
-    }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::process;
 
 /// A test binary.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Program {
     /// `iostack-stats`, or `iostack-engine memory` of a file in `tests/`.
     pub(super) name: String,
@@ -43,13 +43,7 @@ const EXAMPLES: &str = "examples";
 impl Program {
     /// The examples of all crates, as if they were one binary.
     pub(super) fn examples(root: &Path) -> Program {
-        Program {
-            name: EXAMPLES.to_owned(),
-            folder: root.to_owned(),
-            file: PathBuf::new(),
-            only: Vec::new(),
-            is_alone: false,
-        }
+        Program { name: EXAMPLES.to_owned(), folder: root.to_owned(), ..Program::default() }
     }
 
     /// The program as parts that run by themselves.
@@ -88,13 +82,7 @@ impl Program {
 
     #[cfg(test)]
     pub(super) fn named(name: &str) -> Program {
-        Program {
-            name: name.to_owned(),
-            folder: PathBuf::new(),
-            file: PathBuf::new(),
-            only: Vec::new(),
-            is_alone: false,
-        }
+        Program { name: name.to_owned(), ..Program::default() }
     }
 }
 
@@ -102,9 +90,7 @@ impl Program {
 fn with_signals(program: &Path) -> Command {
     static CAN: OnceLock<bool> = OnceLock::new();
     const DEFAULT: &str = "--default-signal";
-    let can =
-        || Command::new("env").args([DEFAULT, "true"]).output().is_ok_and(|tried| tried.status.success());
-    if !*CAN.get_or_init(can) {
+    if !*CAN.get_or_init(|| process::succeeds(Command::new("env").args([DEFAULT, "true"]))) {
         return Command::new(program);
     }
     let mut command = Command::new("env");
@@ -146,7 +132,7 @@ fn program(line: &str) -> Option<Program> {
     };
     let is_unit = said["target"]["kind"].as_array()?.iter().any(|kind| kind == "lib" || kind == "bin");
     let name = if is_unit { package } else { format!("{package} {}", said["target"]["name"].as_str()?) };
-    Some(Program { name, folder, file, only: Vec::new(), is_alone: false })
+    Some(Program { name, folder, file, ..Program::default() })
 }
 
 /// Seconds that each binary took when all ran last.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::fmt::Write as _;
 
+use crate::chore::Finished;
+
 /// The sum; displayed as the plain closing line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
@@ -41,6 +43,17 @@ impl Tally {
             writeln!(text, "FAILED   {name}").expect("a String takes everything");
         }
         text
+    }
+
+    /// Adds chores, by name.
+    pub(crate) fn count(&mut self, chores: Vec<(String, Finished)>) {
+        for (name, finished) in chores {
+            match finished {
+                Finished::Passed(_) => self.passed += 1,
+                Finished::Failed(_) | Finished::Refused { .. } => self.failed.push(name),
+                Finished::Skipped(why) => self.skipped.push(Skip::new(name, why)),
+            }
+        }
     }
 
     /// Adds another sum.

@@ -4,9 +4,8 @@
 //! is an ordinary test (`crates/merge/tests/loom.rs`).
 
 use std::path::Path;
-use std::process::Stdio;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::chore::Finished;
 use crate::process;
@@ -48,38 +47,24 @@ const TOOLS: &[Tool] = &[
 ];
 
 /// All of them, told as they come: name, and what came of it.
-pub(crate) fn each(root: &Path) -> Vec<(&'static str, Finished)> {
-    let told = |tool: &Tool| {
-        let finished = run(root, tool)
-            .unwrap_or_else(|error| refused(format!("could not run: {error:#}"), String::new()));
-        println!("{:<13} {finished}", tool.name);
-        (tool.name, finished)
-    };
-    TOOLS.iter().map(told).collect()
+pub(crate) fn each(root: &Path) -> Vec<(String, Finished)> {
+    TOOLS.iter().map(|tool| (tool.name.to_owned(), Finished::told(tool.name, run(root, tool)))).collect()
 }
 
 fn run(root: &Path, tool: &Tool) -> Result<Finished> {
-    let probe = process::nightly(root, tool.probe).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !probe.is_ok_and(|status| status.success()) {
+    if !process::succeeds(&mut process::nightly(root, tool.probe)) {
         return Ok(Finished::Skipped(format!("no nightly toolchain with it: {}", tool.remedy)));
     }
     let mut command = process::nightly(root, &tool.words.split_whitespace().collect::<Vec<_>>());
     command.envs(tool.environment.iter().copied()).env("CARGO_TARGET_DIR", root.join(tool.folder));
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("cannot start {}", process::shown(&command)))?;
+    let output = process::output(&mut command)?;
     let said = process::said(&output);
     let passed = passed(&said);
     Ok(match (output.status.success(), passed) {
         (true, 1..) => Finished::Passed(format!("{passed} tests")),
-        (true, _) => refused("it ran no test".to_owned(), said),
-        (false, _) => refused(process::shown(&command), said),
+        (true, _) => Finished::refused("it ran no test", said),
+        (false, _) => Finished::refused(process::shown(&command), said),
     })
-}
-
-fn refused(summary: String, details: String) -> Finished {
-    Finished::Refused { summary, details }
 }
 
 /// The sum of `test result: ok. 12 passed; ..`.

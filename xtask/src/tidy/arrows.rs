@@ -1,75 +1,46 @@
 //! Does ARCHITECTURE.md draw the arrows that the manifests have?
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use crate::finding::Finding;
 use crate::tree::{File, Tree};
 
 const PAGE: &str = "ARCHITECTURE.md";
 
-/// Crates that a crate must not use, and why.
-struct Never {
-    from: &'static str,
-    to: &'static [&'static str],
-    why: &'static str,
-}
-
-/// Rules that hold the house up: an arrow that is only drawn is soon forgotten.
-const NEVER: [Never; 8] = [
-    Never {
-        from: "study",
-        to: &["host", "engine", "sim", "lab", "serve", "attribute", "merge", "report", "validation"],
-        why: "what thinks knows targets, not what measures and not what is told",
-    },
-    Never {
-        from: "report",
-        to: &["host", "engine", "attribute", "sim", "lab", "serve", "target", "study", "validation"],
-        why: "what is told is plain data, whatever made it",
-    },
-    Never {
-        from: "target",
-        to: &[
-            "host",
-            "engine",
-            "sim",
-            "lab",
-            "serve",
-            "stats",
-            "doubt",
-            "workload",
-            "attribute",
-            "merge",
-            "study",
-            "report",
-        ],
-        why: "the traits of targets know none of them, and nothing but words",
-    },
-    Never {
-        from: "sim",
-        to: &["host", "engine", "lab", "serve", "attribute", "study", "report"],
-        why: "a simulation knows nothing of this machine, nor of who asks",
-    },
-    Never {
-        from: "engine",
-        to: &["sim", "lab", "serve", "study", "report"],
-        why: "what asks the kernel knows no other target, and nobody who asks",
-    },
-    Never {
-        from: "lab",
-        to: &["engine", "sim", "serve", "study", "report"],
-        why: "the machine knows neither what runs jobs in it nor drives, which others bring",
-    },
-    Never {
-        from: "doubt",
-        to: &["host", "engine", "sim", "lab", "target", "study", "report"],
-        why: "a doubt is judged from what is given",
-    },
-    Never {
-        from: "merge",
-        to: &["model", "host", "engine", "sim", "lab", "target", "study", "report"],
-        why: "it is a library that others use alone",
-    },
+/// Rules that hold the house up, since an arrow that is only drawn is soon forgotten: a crate, those that it must not use, and why.
+const NEVER: [(&str, &str, &str); 8] = [
+    (
+        "study",
+        "host engine sim lab serve attribute merge report validation",
+        "what thinks knows targets, not what measures and not what is told",
+    ),
+    (
+        "report",
+        "host engine attribute sim lab serve target study validation",
+        "what is told is plain data, whatever made it",
+    ),
+    (
+        "target",
+        "host engine sim lab serve stats doubt workload attribute merge study report",
+        "the traits of targets know none of them, and nothing but words",
+    ),
+    (
+        "sim",
+        "host engine lab serve attribute study report",
+        "a simulation knows nothing of this machine, nor of who asks",
+    ),
+    (
+        "engine",
+        "sim lab serve study report",
+        "what asks the kernel knows no other target, and nobody who asks",
+    ),
+    (
+        "lab",
+        "engine sim serve study report",
+        "the machine knows neither what runs jobs in it nor drives, which others bring",
+    ),
+    ("doubt", "host engine sim lab target study report", "a doubt is judged from what is given"),
+    ("merge", "model host engine sim lab target study report", "it is a library that others use alone"),
 ];
 
 /// Number of crates, and of arrows between them.
@@ -84,17 +55,10 @@ pub(crate) fn never(tree: &Tree) -> Vec<Finding> {
         tree.files.iter().filter_map(|file| Some((file, crate_of(file)?, used(file)))).collect();
     let mut findings = Vec::new();
     for (file, name, used) in &crates {
-        let rows = NEVER.iter().filter(|row| row.from == *name);
-        for (row, to) in rows.flat_map(|row| row.to.iter().map(move |to| (row, *to))) {
-            if used.contains(to) {
-                let what = format!("`{name}` uses `{to}`: {}", row.why);
-                findings.push(Finding::new(
-                    &file.path,
-                    1,
-                    what,
-                    "take what is needed as an argument, or move it down",
-                ));
-            }
+        for (_, never, why) in NEVER.iter().filter(|row| row.0 == *name) {
+            let found = never.split(' ').filter(|to| used.contains(to));
+            let remedy = "take what is needed as an argument, or move it down";
+            findings.extend(found.map(|to| file.finding(1, format!("`{name}` uses `{to}`: {why}"), remedy)));
         }
     }
     findings
@@ -103,31 +67,19 @@ pub(crate) fn never(tree: &Tree) -> Vec<Finding> {
 /// Each crate has a row in the page's table, `| crate | question | uses | ..`, and its third cell names the crates of ours that it uses.
 pub(crate) fn not_as_drawn(tree: &Tree) -> Vec<Finding> {
     let Some(page) = tree.file(PAGE) else { return Vec::new() };
-    let crates = tree.files.iter().filter_map(|file| Some((crate_of(file)?, used(file))));
-    let mut findings = Vec::new();
-    let mut known = BTreeSet::new();
-    for (name, used) in crates {
-        known.insert(name);
+    let judged = |file: &File| {
+        let (name, used) = (crate_of(file)?, used(file));
         let Some((line, drawn)) = row(page, name) else {
-            findings.push(Finding::new(
-                Path::new(PAGE),
-                1,
-                format!("the crate `{name}` has no row"),
-                "add one to the table of crates",
-            ));
-            continue;
+            let wrong = format!("the crate `{name}` has no row");
+            return Some(page.finding(1, wrong, "add one to the table of crates"));
         };
-        if drawn != used {
-            let said = used.iter().map(|used| format!("`{used}`")).collect::<Vec<_>>().join(" ");
-            findings.push(Finding::new(
-                Path::new(PAGE),
-                line,
-                format!("`{name}` is drawn with other arrows than its Cargo.toml has"),
-                format!("write {}, or take the dependency out", if said.is_empty() { "-" } else { &said }),
-            ));
-        }
-    }
-    findings
+        let said = used.iter().map(|used| format!("`{used}`")).collect::<Vec<_>>().join(" ");
+        let wrong = format!("`{name}` is drawn with other arrows than its Cargo.toml has");
+        let remedy =
+            format!("write {}, or take the dependency out", if said.is_empty() { "-" } else { &said });
+        (drawn != used).then(|| page.finding(line, wrong, remedy))
+    };
+    tree.files.iter().filter_map(judged).collect()
 }
 
 /// `engine` of `crates/engine/Cargo.toml`.
@@ -147,12 +99,7 @@ fn used(manifest: &File) -> BTreeSet<&str> {
 /// The line of a crate's row, and the names in its third cell.
 fn row<'a>(page: &'a File, name: &str) -> Option<(usize, BTreeSet<&'a str>)> {
     let begin = format!("| `{name}` |");
-    let (line, text) = page
-        .text
-        .lines()
-        .zip(1..)
-        .map(|(text, line)| (line, text))
-        .find(|(_, text)| text.starts_with(&begin))?;
+    let (text, line) = page.text.lines().zip(1..).find(|(text, _)| text.starts_with(&begin))?;
     let cell = text.split('|').nth(3)?;
     Some((line, cell.split('`').skip(1).step_by(2).collect()))
 }

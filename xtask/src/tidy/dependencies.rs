@@ -72,7 +72,7 @@ pub(crate) fn without_reason(tree: &Tree) -> Vec<Finding> {
             let wrong = format!("`{}` is named outside the workspace's list", named.name);
             let remedy =
                 "put it, with its reason, in the root Cargo.toml and write `name.workspace = true` here";
-            findings.push(Finding::new(&manifest.path, named.line, wrong, remedy));
+            findings.push(manifest.finding(named.line, wrong, remedy));
         }
     }
     findings
@@ -96,7 +96,7 @@ pub(crate) fn unused(tree: &Tree) -> Vec<Finding> {
             let word = named.name.replace('-', "_");
             if !code.iter().any(|text| words(text, &word).next().is_some()) {
                 let wrong = format!("`{}` is taken and never used", named.name);
-                findings.push(Finding::new(&manifest.path, named.line, wrong, "remove it"));
+                findings.push(manifest.finding(named.line, wrong, "remove it"));
             }
         }
     }

@@ -14,7 +14,7 @@ pub(crate) fn too_long(tree: &Tree) -> Vec<Finding> {
     longer_than(tree, LIMIT)
         .map(|(file, lines)| {
             let wrong = format!("{lines} lines, more than {LIMIT}");
-            Finding::new(&file.path, LIMIT + 1, wrong, "split it where the idea changes")
+            file.finding(LIMIT + 1, wrong, "split it where the idea changes")
         })
         .collect()
 }

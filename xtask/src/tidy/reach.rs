@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use serde_json::Value;
+use anyhow::Result;
 
 use crate::finding::Finding;
 use crate::mask::{mask, words};
@@ -15,11 +14,7 @@ use crate::tree::{File, Tree};
 pub(crate) fn target_roots(tree: &Tree) -> Result<BTreeSet<PathBuf>> {
     let mut roots = BTreeSet::new();
     for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
-        let words = ["metadata", "--no-deps", "--format-version", "1", "--manifest-path", manifest];
-        let metadata: Value =
-            serde_json::from_str(&process::text(process::cargo().args(words).current_dir(&tree.root))?)
-                .context("cargo metadata is not JSON")?;
-        let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
+        let packages = process::packages(&tree.root, &["--no-deps", "--manifest-path", manifest])?;
         let targets = packages.iter().filter_map(|package| package["targets"].as_array()).flatten();
         let paths = targets
             .filter_map(|target| Path::new(target["src_path"].as_str()?).strip_prefix(&tree.root).ok());
@@ -41,12 +36,7 @@ pub(crate) fn dead_modules(tree: &Tree, roots: &BTreeSet<PathBuf>) -> Vec<Findin
     }
     let dead = tree.rust().filter(|file| !reached.contains(&file.path) && !is_included(tree, file));
     dead.map(|file| {
-        Finding::new(
-            &file.path,
-            1,
-            "no `mod` reaches this file",
-            "remove it, or name it in its parent module",
-        )
+        file.finding(1, "no `mod` reaches this file", "remove it, or name it in its parent module")
     })
     .collect()
 }
@@ -91,10 +81,8 @@ pub(crate) fn dead_assets(tree: &Tree) -> Vec<Finding> {
         let sources = file.path.ancestors().find(|folder| folder.ends_with("src")).unwrap_or(&file.path);
         !tree.rust().any(|other| other.path.starts_with(sources) && other.text.contains(file.name()))
     });
-    dead.map(|file| {
-        Finding::new(&file.path, 1, "no Rust file of this crate names this file", "remove it, or include it")
-    })
-    .collect()
+    dead.map(|file| file.finding(1, "no Rust file of this crate names this file", "remove it, or include it"))
+        .collect()
 }
 
 /// Scripts whose name stands in no other file.
@@ -106,7 +94,7 @@ pub(crate) fn dead_scripts(tree: &Tree) -> Vec<Finding> {
         !tree.files.iter().any(|file| file.path != script.path && file.text.contains(script.name()))
     });
     dead.map(|script| {
-        Finding::new(&script.path, 1, "no other file names this script", "call it from a chore, or remove it")
+        script.finding(1, "no other file names this script", "call it from a chore, or remove it")
     })
     .collect()
 }

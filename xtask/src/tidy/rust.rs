@@ -11,14 +11,7 @@ const FUNCTION_LIMIT: usize = 60;
 pub(crate) fn first_line(tree: &Tree) -> Vec<Finding> {
     let silent = tree.rust().filter(|file| !file.text.starts_with("//! "));
     silent
-        .map(|file| {
-            Finding::new(
-                &file.path,
-                1,
-                "no `//!` first line",
-                "say in one line what the file is for, then why",
-            )
-        })
+        .map(|file| file.finding(1, "no `//!` first line", "say in one line what the file is for, then why"))
         .collect()
 }
 
@@ -33,7 +26,7 @@ pub(crate) fn long_functions(tree: &Tree) -> Vec<Finding> {
             let lines = last + 1 - first;
             if lines > FUNCTION_LIMIT {
                 let wrong = format!("a function of {lines} lines, more than {FUNCTION_LIMIT}");
-                findings.push(Finding::new(&file.path, first, wrong, "give a part of it a name"));
+                findings.push(file.finding(first, wrong, "give a part of it a name"));
             }
         }
     }
@@ -64,7 +57,7 @@ pub(crate) fn unsafe_outside_sys(tree: &Tree) -> Vec<Finding> {
         let masked = mask(&file.text);
         findings.extend(words(&masked, "unsafe").map(|at| {
             let remedy = "move it to the crate's sys.rs, behind a safe function";
-            Finding::new(&file.path, line_of(&masked, at), "`unsafe` outside sys.rs", remedy)
+            file.finding(line_of(&masked, at), "`unsafe` outside sys.rs", remedy)
         }));
     }
     findings
@@ -77,18 +70,13 @@ pub(crate) fn attributes_that_allow(tree: &Tree) -> Vec<Finding> {
         let masked = mask(&file.text);
         for at in words(&masked, "allow").filter(|&at| opens_attribute(&masked[..at])) {
             let remedy = "write `#[expect(.., reason = \"..\")]`";
-            findings.push(Finding::new(&file.path, line_of(&masked, at), "`#[allow]`", remedy));
+            findings.push(file.finding(line_of(&masked, at), "`#[allow]`", remedy));
         }
         for at in words(&masked, "expect").filter(|&at| opens_attribute(&masked[..at])) {
             let end = closing(&masked, at + masked[at..].find('(').unwrap_or(0));
             if words(&masked[at..end], "reason").next().is_none() {
                 let remedy = "add `reason = \"..\"`";
-                findings.push(Finding::new(
-                    &file.path,
-                    line_of(&masked, at),
-                    "`#[expect]` without reason",
-                    remedy,
-                ));
+                findings.push(file.finding(line_of(&masked, at), "`#[expect]` without reason", remedy));
             }
         }
     }

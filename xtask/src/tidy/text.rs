@@ -22,7 +22,7 @@ pub(crate) fn whitespace(tree: &Tree) -> Vec<Finding> {
 fn whitespace_of(file: &File) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut add = |line: usize, wrong: &str, remedy: &str| {
-        findings.push(Finding::new(&file.path, line, wrong, remedy));
+        findings.push(file.finding(line, wrong, remedy));
     };
     let tabs_belong = file.name() == "Makefile" || TABS_BELONG.contains(&file.extension());
     for (line, text) in file.text.split('\n').enumerate().map(|(index, text)| (index + 1, text)) {
@@ -51,21 +51,11 @@ pub(crate) fn marks(tree: &Tree) -> Vec<Finding> {
         for (index, text) in file.text.lines().enumerate() {
             if let Some(mark) = UNDONE.iter().find(|mark| contains_word(text, mark)) {
                 let wrong = format!("`{mark}` is left");
-                findings.push(Finding::new(
-                    &file.path,
-                    index + 1,
-                    wrong,
-                    "do it, or open an issue and remove the mark",
-                ));
+                findings.push(file.finding(index + 1, wrong, "do it, or open an issue and remove the mark"));
             }
             if let Some(place) = PLACES.iter().find(|place| contains_word(text, place)) {
                 let wrong = format!("`{place}` exists on one machine only");
-                findings.push(Finding::new(
-                    &file.path,
-                    index + 1,
-                    wrong,
-                    "use a path relative to the repository",
-                ));
+                findings.push(file.finding(index + 1, wrong, "use a path relative to the repository"));
             }
         }
     }

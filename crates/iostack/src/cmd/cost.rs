@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::exit::Ended;
-use crate::talk::{Talk, data};
+use crate::talk::{Talk, data, wrapped};
 use crate::written::json_pretty;
 
 /// No job file is larger.
@@ -142,10 +142,7 @@ fn small_file(name: &str) -> Option<String> {
 /// One screen of 80 columns.
 fn table(cost: &UserCost, functions: usize) -> String {
     let mut text = String::new();
-    let mut line = |words: &str| {
-        text.push_str(words);
-        text.push('\n');
-    };
+    let mut line = |words: &str| text.extend([words, "\n"]);
     line(&cut(&format!("Cost per I/O of {}", cost.subject), 80));
     line(&format!(
         "thread {} ({}), {:.0} % of the program's CPU time; {} I/Os in {} instructions",
@@ -178,7 +175,7 @@ fn table(cost: &UserCost, functions: usize) -> String {
     text.push_str(&places("instructions by file", &cost.objects, 5));
     text.push_str(&places("instructions by function", &cost.functions, functions));
     for doubt in &cost.doubts {
-        let _ = write!(text, "\n{}", wrap(&format!("! {doubt}"), 78));
+        let _ = write!(text, "\n{}", wrapped("! ", &doubt.to_string(), 2, 78));
     }
     text.push_str(
         "\nNext: the same for another engine or batch size, and compare; --json for every number.\n",
@@ -233,23 +230,4 @@ fn cut(text: &str, width: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(width - 2).chain("..".chars()).collect()
-}
-
-/// Breaks at blanks so that no line is longer than `width`; later lines are indented by two.
-fn wrap(text: &str, width: usize) -> String {
-    let mut lines = String::new();
-    let mut column = 0;
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length > width {
-            lines.push_str("\n  ");
-            column = 2;
-        } else if column > 0 {
-            lines.push(' ');
-            column += 1;
-        }
-        lines.push_str(word);
-        column += length;
-    }
-    lines + "\n"
 }

@@ -6,103 +6,13 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::shared::{IOSTACK, Room, iostack, iostack_in, names, printed, said};
+use crate::shared::{IOSTACK, Room, iostack, iostack_in, printed, said};
 
 /// Refuses with all of `words`, and prints nothing.
 fn refused(arguments: &[&str], words: &[&str]) {
     let output = iostack(arguments);
     assert!(output.stdout.is_empty(), "{arguments:?} printed {}", printed(&output));
     crate::shared::refused(&output, words);
-}
-
-#[test]
-fn what_is_refused_is_all_that_is_said() {
-    let room = Room::new("alone");
-    let file = room.file("data", [0; 4096]);
-    for arguments in [
-        &["layers", "--on", "sim:zero"][..],
-        &["layers", "--on", &room.path("new")],
-        &["run", "--on", &file, "--mix", "0/100"],
-    ] {
-        let talk = said(&iostack(arguments));
-        assert_eq!(talk.lines().count(), 1, "{arguments:?}: {talk}");
-        assert!(talk.starts_with("iostack: ") && !talk.contains("no end was named"), "{talk}");
-    }
-}
-
-#[test]
-fn targets_that_are_not_there() {
-    let room = Room::new("targets");
-    let missing = room.path("nothing/here");
-    refused(&["check", &missing], &[&missing]);
-    refused(&["run", "--on", &missing], &[&missing]);
-    refused(&["run", "--on", &room.path("new")], &["does not exist", "--size"]);
-    refused(&["check", "sim:nowhere"], &["nowhere"]);
-    refused(&["check", "sim:zero"], &["sim:zero", "takes no time"]);
-    refused(&["check", "sim:x25e", "--set", "flash.chips=0"], &["flash.chips"]);
-    refused(&["iolat", "sim:nowhere"], &["nowhere"]);
-    refused(&["compare", &missing, &missing], &["cannot read", &missing]);
-    refused(&["run", "--on", "lab:sata_ram"], &["`sata_ram`", "choose from brd"]);
-    refused(&["merge", &missing], &[&missing]);
-    refused(&["merge", "lab:nvme"], &["`nvme` takes time of this machine", "lab:sim:x25e"]);
-    refused(&["merge", "sim:nowhere"], &["nowhere"]);
-    refused(&["run"], &["--on TARGET"]);
-    refused(&["check", "/dev/null"], &["/dev/null"]);
-    assert!(names(&room.0).is_empty());
-}
-
-#[test]
-fn quantities_that_are_nonsense() {
-    let room = Room::new("quantities");
-    let file = room.file("data", vec![7; 1 << 20]);
-    // Flags, and the word that the refusal repeats.
-    for (flags, word) in [
-        ("--block-size 4x", "4x"),
-        ("--block-size 1000", "1000"),
-        ("--block-size 0", "0"),
-        ("--size 2m", "2"),
-        ("--queue-depth 9999999 --engine io_uring", "9999999"),
-        ("--queue-depth 0", "0"),
-        ("--threads 0", "0"),
-        ("--engine posix", "posix"),
-        ("--pattern randm", "randm"),
-        ("--read-percent 140", "140"),
-        ("--distribution zipf:abc", "zipf:abc"),
-        ("--offset 4m", "4"),
-        ("--frobnicate 1", "frobnicate"),
-    ] {
-        refused(&[&["run", "--on", &file], &flags.split(' ').collect::<Vec<_>>()[..]].concat(), &[word]);
-    }
-    refused(&["run", "--on", &file, "--runtime", "10 parsecs"], &["10 parsecs"]);
-    assert_eq!(fs::read(&file).expect("still there"), vec![7; 1 << 20]);
-}
-
-#[test]
-fn job_files_with_mistakes_name_the_line() {
-    let room = Room::new("jobfiles");
-    for (name, text, words) in [
-        ("typo.fio", "[global]\nrw=randread\n[a]\nbsz=4k\n", &["4", "bsz", "bs"][..]),
-        ("engine.fio", "[a]\nioengine=rdma\n", &["2", "rdma"]),
-        ("job.toml", "[[job]]\nqueue_dept = 4\n", &["queue_dept"]),
-        ("empty.fio", "", &[]),
-    ] {
-        refused(&["run", &room.file(name, text), "--on", "/tmp"], &[&[name], words].concat());
-    }
-    refused(&["run", &room.path("absent.fio")], &["absent.fio"]);
-    let good = room.file("good.fio", "[a]\nrw=randread\n");
-    refused(&["run", &good, "--section", "b", "--on", "/tmp"], &["`b`"]);
-}
-
-#[test]
-fn what_exists_is_not_written_over() {
-    let room = Room::new("existing");
-    let file = room.file("precious", vec![42; 1 << 20]);
-    refused(&["run", "--on", &file, "--read-percent", "0"], &["precious", "--destroy-data"]);
-    assert_eq!(fs::read(&file).expect("still there"), vec![42; 1 << 20]);
-    refused(&["run", "--on", &file, "--output", &file], &["not overwritten"]);
-    refused(&["merge", &file, "--write"], &["precious", "--destroy-data"]);
-    refused(&["merge", &file, "--html", &file], &["not overwritten"]);
-    assert_eq!(fs::read(&file).expect("still there"), vec![42; 1 << 20]);
 }
 
 #[test]

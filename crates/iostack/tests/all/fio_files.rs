@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-use crate::shared::{IOSTACK, Room, has_fio, iostack_in, names, printed, refused, said};
+use crate::shared::{IOSTACK, Room, has_fio, iostack_in, names, printed, said};
 
 const FILES: &str = include_str!("../data/fio_files.txt");
 
@@ -295,126 +295,6 @@ fn the_report_for_people_has_fios_form() {
     assert_eq!(ours, theirs);
     for words in ["  read: IOPS=N", "  write: IOPS=N", "Run status group N (all jobs):", "   READ: bw=NB/s"] {
         assert!(ours.iter().any(|line| line.starts_with(words)), "{words} is not in {ours:#?}");
-    }
-}
-
-#[test]
-fn a_script_gets_fios_exit_codes_and_files_that_exist_are_kept() {
-    let room = Room::new("scripts");
-    let folder = room.0.join("here");
-    room_of_a_line(&folder);
-    let iostack = |line: &str| {
-        let output = iostack_in(&folder, &format!("fio {line}"));
-        (output.status.code(), printed(&output), said(&output))
-    };
-    let (code, said, _) = iostack("--version");
-    assert!(code == Some(0) && said.starts_with("fio-3.33-iostack-"), "{said}");
-    let (code, said, _) = iostack("--showcmd a.fio --section=x");
-    assert_eq!((code, said.as_str()), (Some(0), "fio --iodepth=3 --size=32k --name=x --rw=write\n"));
-    assert_eq!(iostack("--parse-only a.fio").0, Some(0));
-    let (code, _, said) = iostack("--parse-only --name=a --iodeph=4");
-    assert!(code == Some(1) && said.contains("did you mean `--iodepth`?"), "{said}");
-    let (code, _, said) = iostack("--readonly a.fio");
-    assert!(code == Some(1) && said.contains("job `x` writes"), "{said}");
-    let (code, _, said) = iostack("");
-    assert!(code == Some(1) && said.contains("no job in it"), "{said}");
-    let entries = || fs::read_dir(&folder).expect("ours").count();
-    assert_eq!(entries(), 2, "nothing was made");
-    fs::write(folder.join("report"), "precious").expect("ours");
-    let (code, _, said) = iostack("a.fio --output=report --eta=never");
-    assert!(code == Some(1) && said.contains("report"), "{said}");
-    assert_eq!(fs::read_to_string(folder.join("report")).expect("it is there"), "precious");
-    let (code, _, said) = iostack("a.fio --output=report --destroy-data --minimal");
-    assert!(code == Some(0) && said.is_empty(), "{said}");
-    assert!(fs::read_to_string(folder.join("report")).expect("it is there").starts_with("3;fio-3.33"));
-    let (code, said, _) = iostack("a.fio --output=new --output-format=terse,json --eta=never");
-    let written = fs::read_to_string(folder.join("new")).expect("it was written");
-    assert!(code == Some(0) && said.is_empty(), "{said}");
-    assert!(written.starts_with("3;fio-3.33") && written.contains("\n{\n  \"fio version\""), "{written}");
-    // An option of fio's at another command.
-    refused(&crate::shared::iostack(&["run", "--rw=read"]), &["`iostack fio --name=job1 --rw=..`"]);
-}
-
-#[test]
-fn logs_that_exist_are_kept_unless_their_loss_is_allowed() {
-    let room = Room::new("logs");
-    let folder = room.0.join("logs");
-    fs::create_dir_all(&folder).expect("ours");
-    let text = "[r]\nrw=read\nsize=64k\ndirectory=.\nwrite_bw_log=old\n";
-    fs::write(folder.join("job.fio"), text).expect("ours");
-    fs::write(folder.join("old_bw.1.log"), "precious").expect("ours");
-    let iostack = |more: &str| iostack_in(&folder, &format!("run job.fio --quiet {more}"));
-    let kept = || fs::read_to_string(folder.join("old_bw.1.log")).expect("it is there");
-    refused(&iostack(""), &["write_bw_log `old_bw.1.log` exists and is not overwritten"]);
-    assert_eq!(kept(), "precious");
-    assert!(!folder.join("r.0.0").exists(), "the run had begun");
-    let allowed = iostack("--destroy-data");
-    assert!(allowed.status.success(), "{}", said(&allowed));
-    assert_eq!(kept().lines().count(), 16);
-}
-
-/// Exit code and stderr of a fio command line.
-fn fio_line(folder: &Path, words: &str) -> (Option<i32>, String) {
-    let output = iostack_in(folder, &format!("fio {words} --eta=never --minimal"));
-    (output.status.code(), said(&output))
-}
-
-#[test]
-fn engines_of_names_keep_what_iostack_did_not_make() {
-    let room = Room::new("names-kept");
-    let folder = room.0.join("names");
-    fs::create_dir_all(folder.join("place")).expect("ours");
-    fs::write(folder.join("theirs"), "precious").expect("ours");
-    for (engine, name) in [
-        ("filecreate", "theirs"),
-        ("filedelete", "theirs"),
-        ("ftruncate", "theirs"),
-        ("falloc", "theirs"),
-        ("filedelete", "place"),
-        ("dirdelete", "place"),
-        ("dirdelete", "theirs"),
-        ("dircreate", "place"),
-    ] {
-        let more = if engine == "ftruncate" { " --rw=write" } else { "" };
-        let line = format!("--name=a --ioengine={engine} --filename={name} --filesize=4k{more}");
-        let (code, said) = fio_line(&folder, &line);
-        assert!(code == Some(1) && said.contains(name), "{line}: {said}");
-        assert_eq!(fs::read_to_string(folder.join("theirs")).expect("it is there"), "precious", "{line}");
-        assert_eq!(names(&folder), ["place", "theirs"], "{line}");
-    }
-    // One of several that is not ours: the others stay too.
-    fs::write(folder.join("a.0.1"), "theirs").expect("ours");
-    let (code, said) = fio_line(&folder, "--name=a --ioengine=filecreate --filename=a.0.0");
-    assert_eq!(code, Some(0), "{said}");
-    let (code, said) = fio_line(&folder, "--name=a --ioengine=filecreate --nrfiles=2");
-    assert!(code == Some(1) && said.contains("a.0.1"), "{said}");
-    assert_eq!(names(&folder), ["a.0.0", "a.0.1", "place", "theirs"]);
-    for name in ["a.0.0", "a.0.1"] {
-        fs::remove_file(folder.join(name)).expect("ours");
-    }
-    let allowed = "--name=a --ioengine=filedelete --filename=theirs --filesize=1 --bs=1 --destroy-data";
-    let (code, said) = fio_line(&folder, allowed);
-    assert!(code == Some(0) && names(&folder) == ["place"], "{said}");
-}
-
-#[test]
-fn engines_of_names_remove_what_iostack_made() {
-    let room = Room::new("names-made");
-    let (both, none) = (["a.0.0", "a.0.1"], [""; 0]);
-    for (engine, left) in [
-        ("filecreate", &both[..]),
-        ("filecreate", &both),
-        ("fileopen", &both),
-        ("filedelete", &none),
-        ("dircreate", &both),
-        ("dirstat", &both),
-        ("dirdelete", &none),
-    ] {
-        let folder = room.0.join("names");
-        fs::create_dir_all(&folder).expect("ours");
-        let line = format!("--name=a --ioengine={engine} --nrfiles=2 --filesize=4k");
-        let (code, said) = fio_line(&folder, &line);
-        assert!(code == Some(0) && names(&folder) == left, "{line}: {said}");
     }
 }
 

@@ -88,14 +88,6 @@ fn what_is_said_before_the_run_is_said_once_and_of_what_did_nothing_nothing() {
     assert_eq!(lines("second: (groupid=1, jobs=1)"), 1, "{text}");
 }
 
-#[test]
-fn a_simulated_run_is_told_at_its_end_only_and_says_so() {
-    let (output, _) = run(IOSTACK, "status-sim", &["--on=sim:zero"]);
-    let said = said(&output);
-    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{said}");
-    assert!(said.contains("--status-interval is for files and block devices"), "{said}");
-}
-
 /// Starts a run of an hour in a shell that has SIGINT ignored, as of what runs in the background, sends it `signals` when its
 /// file is there, and waits: exit code and stdout.
 fn signalled(program: &str, test: &str, signals: &[&str]) -> (Option<i32>, String) {

@@ -4,6 +4,10 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Command;
 
+use iostack_model::OutcomeFile;
+use iostack_model::answers::{Check, Sweep};
+use serde::de::DeserializeOwned;
+
 use crate::shared::{Room, Started, command};
 
 /// Exit code, stdout and stderr of a command that gets `signal` as soon as a line of its stderr contains `begun`.
@@ -53,11 +57,18 @@ fn a_trace_that_comes_through_a_fifo_is_replayed_and_ends_at_the_first_signal() 
     fs::write(&fifo, lines).expect("it is read");
     let (code, data, said) = child.end();
     assert_eq!(code, Some(0), "{said}");
-    let file: iostack_model::OutcomeFile = serde_json::from_str(&data).expect("a whole outcome");
+    let file: OutcomeFile = serde_json::from_str(&data).expect("a whole outcome");
     assert_eq!(file.outcomes[0].ios(), 2);
 }
 
-const SAID: &str = "iostack: interrupted; what is printed is of the part that was done";
+/// Interrupts a command: it says so, and exits with 2. Its JSON, which is whole.
+fn interrupted<Answer: DeserializeOwned>(signal: &str, begun: &str, line: &str, room: &Room) -> Answer {
+    let (code, data, said) = ended_by(signal, begun, line, room);
+    assert_eq!(code, Some(2), "{signal}: {said}");
+    let told = "iostack: interrupted; what is printed is of the part that was done";
+    assert!(said.contains(told), "{signal}: {said}");
+    serde_json::from_str(&data).expect("a whole answer")
+}
 
 #[test]
 fn a_run_that_is_interrupted_prints_what_it_measured_and_exits_with_2() {
@@ -65,10 +76,7 @@ fn a_run_that_is_interrupted_prints_what_it_measured_and_exits_with_2() {
     let line = "run --on data --size 1m --runtime 1h --time-based true --json";
     for signal in ["-INT", "-TERM", "-HUP"] {
         let _ = fs::remove_file(room.0.join("data"));
-        let (code, data, said) = ended_by(signal, "laid out", line, &room);
-        assert_eq!(code, Some(2), "{signal}: {said}");
-        assert!(said.contains(SAID), "{signal}: {said}");
-        let file: iostack_model::OutcomeFile = serde_json::from_str(&data).expect("a whole outcome");
+        let file: OutcomeFile = interrupted(signal, "laid out", line, &room);
         assert!(file.outcomes.iter().all(|outcome| outcome.interrupted));
     }
 }
@@ -77,10 +85,7 @@ fn a_run_that_is_interrupted_prints_what_it_measured_and_exits_with_2() {
 fn a_sweep_that_is_interrupted_prints_its_points_and_exits_with_2() {
     let room = Room::new("interrupted-sweep");
     let line = "sim sweep zero --set zero.latency=10us --vary io_count=10,100000000000 --parallel 1 --json";
-    let (code, data, said) = ended_by("-TERM", "io_count=10:", line, &room);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains(SAID), "{said}");
-    let sweep: iostack_model::answers::Sweep = serde_json::from_str(&data).expect("a whole sweep");
+    let sweep: Sweep = interrupted("-TERM", "io_count=10:", line, &room);
     assert!(sweep.interrupted && sweep.points[0].outcomes[0].ios() == 10);
 }
 
@@ -88,10 +93,7 @@ fn a_sweep_that_is_interrupted_prints_its_points_and_exits_with_2() {
 fn a_check_that_is_interrupted_prints_its_report_and_exits_with_2() {
     let room = Room::new("interrupted-check");
     let line = "check . --quick --size 16m --json --no-files";
-    let (code, data, said) = ended_by("-INT", "checking ", line, &room);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains(SAID), "{said}");
-    assert!(serde_json::from_str::<iostack_model::answers::Check>(&data).expect("a whole check").interrupted);
+    assert!(interrupted::<Check>("-INT", "checking ", line, &room).interrupted);
 }
 
 #[test]

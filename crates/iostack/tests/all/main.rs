@@ -1,6 +1,5 @@
 //! Does the program do what its pages, its help and fio's manual say? One module a question; what measures time stands in `alone`.
 
-mod absent;
 mod advice;
 mod bad_input;
 mod cli;
@@ -9,7 +8,6 @@ mod digests;
 mod docs;
 mod fio_files;
 mod fio_status;
-mod fleet;
 mod interrupted;
 mod lab;
 mod manual;

@@ -5,7 +5,7 @@
 //! through the same two functions.
 
 use std::fs;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use crate::shared::{IOSTACK, Room, command, iostack_in, listed_commands, names, printed, refused, said};
 
@@ -205,29 +205,6 @@ fn a_result_that_standard_output_refuses_is_exit_2_with_its_name() {
     }
     lost_on_stdout(&room, &format!("{SWEEP} --dry-run"));
     lost_on_stdout(&room, &format!("{EXPERIMENT} --markdown"));
-}
-
-#[test]
-fn a_lost_answer_costs_no_file_beside_it() {
-    let room = furnished("outputs-beside");
-    let output = with_full_stdout(&room, &format!("{RUN} --html page.html"));
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(fs::read_to_string(room.0.join("page.html")).expect("written").contains("</html>"));
-}
-
-#[test]
-fn a_reader_that_went_away_is_no_error() {
-    let room = furnished("outputs-pipe");
-    let mut child = Command::new(IOSTACK)
-        .args(["options"])
-        .current_dir(&room.0)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary was built");
-    drop(child.stdout.take());
-    let output = child.wait_with_output().expect("it ends");
-    assert_eq!((output.status.code(), said(&output).as_str()), (Some(0), ""));
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::digests;
 use crate::docs::ends_with;
-use crate::shared::{Room, heard, iostack, printed, refused, root, said};
+use crate::shared::{Room, iostack, printed, root, said};
 
-/// What the program prints of these experiments: all of it, and each one's section and pictures by name.
+/// Prints of these experiments: all of it, and each one's section and pictures by name.
 fn prints(experiments: &[&str], room: &Room) -> (String, BTreeMap<String, Vec<u8>>) {
     let folder = room.0.display().to_string();
     let output =
@@ -129,37 +129,4 @@ fn the_pages_of_the_lab_are_summaries_of_its_record() {
         assert!(record.matches("\n## ").count() > 3, "{name}");
         ends_with(name, &summary_of_lab(name, &record));
     }
-}
-
-/// An experiment of one point on a device that answers after 10 us, that is 100,000 a second.
-fn experiment(test: &str) -> String {
-    format!(
-        "title = \"T\"\nsource = \"S\"\nmeasured = \"M\"\nsimulated = \"I\"\n\
-         [[curve]]\nname = \"one\"\ndevice = \"zero\"\njob = {{ io_count = 1000 }}\n\
-         set = {{ \"zero.latency\" = \"10us\" }}\n[[plot]]\nheading = \"H\"\nfigure = \"iops\"\n\
-         [[verdict]]\nclaim = \"cmu.device_a\"\nfield = \"read_iops\"\nsays = \"a tenth of a million\"\n\
-         curve = \"one\"\n{test}\n"
-    )
-}
-
-#[test]
-fn a_claim_that_does_not_hold_ends_in_exit_1() {
-    let room = Room::new("own");
-    for (test, code, said) in [
-        ("test = \"value\"\nwithin = \"3%\"", 0, "HOLDS      a tenth of a million"),
-        ("test = \"value\"\nwithin = \"1%\"", 1, "claimed 102k, ours 100k, -2.0 %"),
-        ("test = \"rises\"\nby = 2", 1, "FAILS"),
-        ("test = \"value\"\nwithin = \"3%\"\nat = \"7\"", 1, "UNKNOWN"),
-        ("test = \"valeu\"", 2, ""),
-    ] {
-        let output = iostack(&["repro", &room.file("own.toml", experiment(test)), "--quiet"]);
-        let text = heard(&output);
-        assert_eq!(output.status.code(), Some(code), "{test}\n{text}");
-        assert!(text.contains(said), "{test}\n{text}");
-    }
-}
-
-#[test]
-fn an_experiment_that_is_not_there_is_named_with_those_that_are() {
-    refused(&iostack(&["repro", "queue-dept-a"]), &["`queue-dept-a`", "queue-depth-a, queue-depth-b"]);
 }

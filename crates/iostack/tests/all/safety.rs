@@ -130,84 +130,6 @@ fn the_image_of_a_device_is_refused_by_whatever_name() {
 }
 
 #[test]
-fn a_new_file_below_dev_is_a_typo() {
-    let room = Room::new("dev");
-    symlink("/dev", room.0.join("link")).expect("ours");
-    let typo = format!("iostack-no-such-device-{}", std::process::id());
-    let names = [
-        PathBuf::from("/dev").join(&typo),
-        PathBuf::from("/dev/../dev/.").join(&typo),
-        room.0.join("link").join(&typo),
-    ];
-    for name in names {
-        let on = name.display().to_string();
-        let flags = ["--mix", "write", "--size", "64k"];
-        refused(&iostack(&[&["run", "--on", &on][..], &flags].concat(), &[]), &["/dev", &typo, "lsblk"]);
-        refused(&iostack(&[&["run", "--on", &format!("file:{on}")][..], &flags].concat(), &[]), &["lsblk"]);
-        let job = job(&room, "job.fio", &format!("{READ}\nfilename={on}"));
-        refused(&iostack(&["run", "--destroy-data"], &[&job]), &["/dev", &typo, "lsblk"]);
-        let made = Path::new("/dev").join(&typo);
-        let there = made.exists();
-        let _ = fs::remove_file(made);
-        assert!(!there, "{on}");
-    }
-    refused(&iostack(&["run", "--on", "/dev", "--mix", "write", "--size", "64k"], &[]), &["lsblk"]);
-    refused(&iostack(&["check", "--quick", "--no-files", "/dev"], &[]), &["/dev", "lsblk"]);
-}
-
-#[test]
-fn a_read_job_leaves_an_empty_file_empty() {
-    let room = Room::new("empty");
-    let file = PathBuf::from(room.file("empty", ""));
-    let job = job(&room, "job.fio", &format!("{READ}\nfilename={}", file.display()));
-    refused(&iostack(&["run"], &[&job]), &["empty", "not made by iostack", "--destroy-data"]);
-    assert_eq!(fs::metadata(&file).expect("still there").len(), 0);
-    let filled = iostack(&["run", "--quiet", "--destroy-data"], &[&job]);
-    assert!(filled.status.success(), "{}", said(&filled));
-    assert_eq!(fs::metadata(&file).expect("still there").len(), 64 << 10);
-}
-
-#[test]
-fn what_is_no_storage_is_refused_by_kind() {
-    let room = Room::new("kind");
-    let fifo = room.0.join("fifo");
-    tool("mkfifo", &[&fifo]).expect("coreutils");
-    // The kernel takes short names of sockets only.
-    let socket = std::env::temp_dir().join(format!("iostack-socket-{}", std::process::id()));
-    let _bound = std::os::unix::net::UnixListener::bind(&socket).expect("ours");
-    symlink(&fifo, room.0.join("link")).expect("ours");
-    symlink(&socket, room.0.join("socket")).expect("ours");
-    let kinds = [
-        (fifo, "a pipe"),
-        (room.0.join("link"), "a pipe"),
-        (room.0.join("socket"), "a socket"),
-        (PathBuf::from("/dev/zero"), "a character device"),
-    ];
-    for (path, kind) in kinds {
-        for body in [READ, WRITE] {
-            let job = job(&room, "job.fio", &format!("{body}\nfilename={}", path.display()));
-            refused(&iostack(&["run", "--destroy-data"], &[&job]), &[&path.display().to_string(), kind]);
-        }
-        for command in ["run --on", "check", "merge", "iolat", "stages --on"] {
-            let mut words: Vec<&str> = command.split(' ').collect();
-            let on = path.display().to_string();
-            words.push(&on);
-            refused(&iostack(&words, &[]), &[kind]);
-        }
-    }
-    fs::remove_file(socket).expect("ours");
-}
-
-#[test]
-fn a_copy_of_our_file_is_the_users() {
-    let room = Room::new("copy");
-    let ours = laid_out(&room, "ours", WRITE);
-    tool("cp", &[Path::new("-a"), &ours, &room.0.join("theirs")]).expect("coreutils");
-    let job = job(&room, "job.fio", &format!("{WRITE}\nfilename={}", room.0.join("theirs").display()));
-    refused(&iostack(&["run"], &[&job]), &["theirs", "not made by iostack"]);
-}
-
-#[test]
 fn a_file_of_ours_that_holds_a_file_system_now_is_the_users() {
     const TEST: &str = "a_file_of_ours_that_holds_a_file_system_now_is_the_users";
     let room = Room::new("filled");
@@ -216,32 +138,6 @@ fn a_file_of_ours_that_holds_a_file_system_now_is_the_users() {
         return println!("SKIPPED {TEST}: {why}");
     }
     refused(&iostack(&["run"], &[&room.0.join("make.fio")]), &["ours", "ext4 file system", "--destroy-data"]);
-}
-
-#[test]
-fn every_command_removes_what_a_killed_one_left() {
-    let room = Room::new("left");
-    let left = room.0.join(".iostack-scratch-4194400-1-0");
-    let there = room.0.join("there");
-    let on = room.0.display().to_string();
-    fs::write(&there, [1; 4096]).expect("ours");
-    let file = there.display().to_string();
-    let job = job(&room, "job.fio", &format!("{READ}\ndirectory={on}\nfilename=absent"));
-    let job = job.display().to_string();
-    let commands: [&[&str]; 7] = [
-        &["run", "--on", &on, "--block-size", "4k", "--size", "1"],
-        &["run", "--on", &file, "--size", "1"],
-        &["run", &job, "--size", "1"],
-        &["stages", "--on", &on, "--size", "1"],
-        &["layers", "--on", &on, "--size", "1"],
-        &["iolat", &on, "--size", "1"],
-        &["merge", &on, "--size", "1"],
-    ];
-    for command in commands {
-        fs::write(&left, b"").expect("ours");
-        let output = iostack(command, &[]);
-        assert!(!left.exists(), "{command:?}: {}", said(&output));
-    }
 }
 
 /// Runs iostack in a shell that sets a limit first.
@@ -274,20 +170,6 @@ fn a_limit_of_memory_ends_in_a_sentence_and_leaves_nothing() {
 }
 
 #[test]
-fn a_limit_of_file_sizes_ends_in_a_sentence_and_leaves_nothing() {
-    let room = Room::new("length");
-    let run = "run --on data --mix write --runtime 1s --quiet --size";
-    // In blocks of 512 bytes: 64 KiB.
-    assert!(limited("-f 128", &format!("{run} 64k"), &room).status.success());
-    fs::remove_file(room.0.join("data")).expect("it is kept");
-    refused(&limited("-f 128", &format!("{run} 68k"), &room), &["data", "68 KiB", "ulimit -f"]);
-    assert!(!room.0.join("data").exists());
-    let check = limited("-f 128", "check --quick --no-files --size 16m --quiet .", &room);
-    refused(&check, &["File too large"]);
-    assert!(names(&room.0).is_empty());
-}
-
-#[test]
 fn a_path_may_hold_any_bytes() {
     let room = Room::new("bytes");
     let odd = room.0.join("x").with_file_name(OsStr::from_bytes(b"odd \xff\xfe"));
@@ -307,22 +189,4 @@ fn a_path_may_hold_any_bytes() {
         &[&room.0.join("sim:").with_file_name(OsStr::from_bytes(b"\xff"))],
     );
     refused(&output, &["does not exist"]);
-}
-
-#[test]
-fn a_trace_that_writes_once_in_a_thousand_does_not_write_over_a_file_of_others() {
-    let room = Room::new("trace");
-    let precious = PathBuf::from(room.file("precious", PRECIOUS));
-    let line = |at: u64| format!("X {} {} 4096\n", if at == 500 { "write" } else { "read" }, at % 16 * 4096);
-    let text = "fio version 2 iolog\n".to_owned() + &(0..1000).map(line).collect::<String>();
-    let trace = PathBuf::from(room.file("trace", &text));
-    let own = PathBuf::from(room.file("own.fio", format!("[a]\nread_iolog={}\n", trace.display())));
-    refused(&iostack(&["run", "--on"], &[&precious, Path::new("--replay"), &trace]), &["--destroy-data"]);
-    // Also where the trace itself names the file.
-    fs::write(&trace, text.replace("X ", &format!("{} ", precious.display()))).expect("ours");
-    refused(&iostack(&["run"], &[&own]), &["--destroy-data"]);
-    assert_eq!(fs::read(&precious).expect("it is there"), PRECIOUS);
-    let output = iostack(&["run", "--destroy-data", "--quiet"], &[&own]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert_ne!(fs::read(&precious).expect("it is there"), PRECIOUS);
 }

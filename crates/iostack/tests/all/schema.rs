@@ -128,7 +128,6 @@ fn every_name_has_a_schema_with_its_version_and_others_are_refused() {
         assert_eq!(id, format!("urn:iostack:{}:1", name.replace(' ', "-")));
         labels(name);
     }
-    refused(&iostack(&["schema", "fio"]), &["no command `fio` prints JSON of iostack's"]);
 }
 
 /// The schema says of each answer what it is, and that it says so.
@@ -265,54 +264,5 @@ fn an_answer_without_points_is_shown_again_and_has_no_table() {
             let csv = iostack(&["report", &path, "--format", "csv"]);
             refused(&csv, &[&format!("is of `iostack {name}`, which has no table")]);
         }
-    }
-}
-
-/// Contents of a file, and what `report` and `compare` say of them.
-const NOT_READ: &[(&str, &str)] = &[
-    ("", "EOF while parsing"),
-    ("null", "invalid type: null, expected an answer of iostack"),
-    ("[]", "holds 0 answers, and only one is read"),
-    ("[{}, {}]", "holds 2 answers, and only one is read"),
-    ("[1]", "invalid type: integer `1`, expected an answer of iostack"),
-    ("{}", "it has no `kind`, and is not of run, check, "),
-    (r#"{"kind": null}"#, "it has no `kind`, and is not of run, check, "),
-    (r#"{"kind": 5, "verdict": {}}"#, "`kind` is 5, and must be a word: one of run, check, "),
-    (r#"{"kind": "fio", "verdict": {}}"#, "is of the kind \"fio\", which this iostack does not know; update"),
-    (
-        r#"{"kind": "Run", "outcomes": []}"#,
-        "is of the kind \"Run\", which this iostack does not know; update",
-    ),
-    (r#"{"kind": "run", "kind": "run"}"#, "duplicate field `kind`"),
-    (r#"{"kind": "run", "schema": 1, "verdict": {}}"#, "is not an outcome of `iostack run`: missing field"),
-    (r#"{"kind": "fio", "schema": 2}"#, "schema 2 is newer than this iostack"),
-    (r#"{"kind": 5, "schema": 2}"#, "schema 2 is newer than this iostack"),
-    (r#"{"kind": "run", "schema": 0}"#, "there is no schema 0"),
-    (r#"{"kind": "sim list"}"#, "is of `iostack sim list`"),
-];
-
-#[test]
-fn what_is_not_read_is_refused_by_what_it_says_that_it_is() {
-    let room = Room::new("kinds");
-    let path = room.0.join("answer.json").display().to_string();
-    for (content, why) in NOT_READ {
-        std::fs::write(&path, content).expect("our own folder");
-        for command in [vec!["report", &path], vec!["compare", &path, &path]] {
-            let output = iostack(&command);
-            refused(&output, &[why]);
-            assert_eq!(said(&output).lines().count(), 1, "{content}: {}", said(&output));
-        }
-    }
-    let diff = iostack(&["lab", "cost", "brd", "--op", "read", "--diff", &path, &path]);
-    assert!(said(&diff).contains("is of `iostack sim list`; --diff compares"), "{}", said(&diff));
-}
-
-#[test]
-fn fios_forms_of_what_fio_does_not_know_are_refused_before_anything_runs() {
-    for command in
-        ["check /nowhere", "iolat /nowhere", "merge sim:nowhere", "sim sweep nowhere", "ab --on sim:nowhere"]
-    {
-        let output = iostack(&[&words(command)[..], &["--format", "fio-json"]].concat());
-        refused(&output, &["fio has no form of what `iostack "]);
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use iostack_testkit::{folder, or_skip, tool};
 use serde_json::Value;
 
-use crate::shared::{IOSTACK, Room, Started, heard, iostack, names, printed, refused, said};
+use crate::shared::{IOSTACK, Room, Started, heard, printed, said};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -61,51 +61,6 @@ fn is_mounted(place: &Path) -> bool {
 }
 
 #[test]
-fn a_command_has_the_disk_and_its_end_is_the_servers() {
-    for (command, code) in [("true", Some(0)), ("false", Some(1)), ("/nowhere/at/all", Some(2))] {
-        let room = Room::new(&format!("serve-{}", code.unwrap_or(9)));
-        let output = run(&["zero", "--listen", &room.path("disk.sock"), "--json", "--", command]);
-        assert_eq!(output.status.code(), code, "{command}: {output:?}");
-        assert!(names(&room.0).is_empty(), "{command}");
-        if code == Some(2) {
-            assert!(said(&output).contains("cannot start `/nowhere/at/all`"));
-            continue;
-        }
-        let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        assert_eq!((told["route"].as_str(), told["drive"].as_str()), (Some("nbd"), Some("zero")));
-    }
-    let room = Room::new("serve-place");
-    let listen = &room.path("disk.sock");
-    let say = ["sh", "-c", "test -S \"${IOSTACK_DISK#*socket=}\" && test \"$IOSTACK_DISK\" = \"$0\"", "{}"];
-    let output = run(&[&["zero", "--listen", listen, "--"], &say[..]].concat());
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-}
-
-#[test]
-fn what_cannot_be_served_is_refused_with_what_to_do() {
-    let room = Room::new("serve-refused");
-    let taken = &room.file("taken", "mine");
-    for (arguments, says) in [
-        (vec!["nowhere"], "nowhere"),
-        (vec!["x5570"], "`x5570` is a whole machine, and a disk is wanted"),
-        (vec!["delay(1us)"], "`delay(1us)` is no drive"),
-        (vec!["zero", "--set", "zero.latency"], "is no change"),
-        (vec!["zero", "--listen", "here"], "`here` is no place"),
-        (vec!["zero", "--listen", taken], "cannot listen on"),
-        (vec!["zero", "--store", taken], "taken"),
-        (vec!["zero", "--as", "fuse", "--mount", taken], "taken"),
-        (vec!["zero", "--output", taken], "taken"),
-        (vec!["zero", "--power-cut", "soon"], "soon"),
-        (vec!["zero", "--destroy-data"], "--store"),
-    ] {
-        let output = run(&arguments);
-        assert_eq!(output.stdout, b"", "{arguments:?}");
-        refused(&output, &[says]);
-    }
-    assert_eq!(fs::read_to_string(taken).expect("it is there"), "mine");
-}
-
-#[test]
 fn an_interrupt_is_how_it_ends_and_nothing_is_left() {
     let folder = folder!("serve-interrupt");
     let place = folder.join("place");
@@ -124,15 +79,6 @@ fn an_interrupt_is_how_it_ends_and_nothing_is_left() {
         assert_eq!(told["place"].as_str(), device.to_str());
         assert!(!is_mounted(&place) && !place.exists());
     }
-}
-
-#[test]
-fn a_quiet_server_names_its_disk_and_says_nothing_else() {
-    let room = Room::new("serve-quiet");
-    let listen = &room.path("disk.sock");
-    let ends = ["--quiet", "--power-cut", "1ms", "--runtime", "100ms"];
-    let output = run(&[&["zero", "--listen", listen], &ends[..]].concat());
-    assert_eq!(said(&output), format!("zero, 1 TiB, is nbd+unix:///zero?socket={listen} (by nbd)\n"));
 }
 
 #[test]
@@ -181,7 +127,7 @@ fn nothing_writes_to_a_store_unasked_and_never_while_it_is_served() {
     }
 }
 
-/// Whether FUSE works here; each test passes a name of its own.
+/// Reason that FUSE does not work here; each test passes a name of its own.
 fn fuse(test: &str) -> Result<(), String> {
     let folder = folder!(&format!("fuse-{test}"));
     let place = folder.join("place");
@@ -276,28 +222,6 @@ fn a_mounted_disk_stays_until_it_is_unmounted_and_its_data_are_there_again() {
         assert_eq!(code, Some(0), "{told}");
         let told: Value = serde_json::from_str(&told).expect("JSON");
         assert_eq!(told["failed"], 0);
-    }
-}
-
-#[test]
-fn the_answer_is_told_again_in_every_form() {
-    let room = Room::new("serve-told");
-    let path = &room.path("served.json");
-    let listen = ["--listen", &room.path("s")];
-    let served = run(&[
-        &["x25e", "--json", "--output", path, "--power-cut", "1ms", "--runtime", "100ms"],
-        &listen[..],
-    ]
-    .concat());
-    assert_eq!(served.status.code(), Some(0), "{served:?}");
-    for (form, says) in
-        [("text", "SERVED"), ("markdown", "power cut"), ("csv", "drive,kind,ios"), ("openmetrics", "# EOF")]
-    {
-        let report = printed(&iostack(&["report", path, "--format", form]));
-        assert!(report.contains(says), "{form}: {report}");
-        // A socket's address cannot be broken, however long the way to it is.
-        let fits = |line: &str| line.chars().count() <= 80 || line.trim_start().starts_with("nbd+unix:");
-        assert!(form != "text" || report.lines().all(fits), "{report}");
     }
 }
 

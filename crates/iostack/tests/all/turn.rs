@@ -7,25 +7,25 @@ use std::sync::OnceLock;
 use crate::shared::{iostack, said};
 
 /// The right to boot: held by one test at a time, also of other runs of the tests in the same folder.
-pub(crate) struct Turn {
+pub(crate) struct LabTurn {
     _lock: File,
 }
 
-impl Turn {
-    fn wait() -> Turn {
+impl LabTurn {
+    fn wait() -> LabTurn {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab.lock");
         let lock =
             File::options().create(true).append(true).open(path).expect("the target directory is ours");
         lock.lock().expect("a lock on a file of ours");
-        Turn { _lock: lock }
+        LabTurn { _lock: lock }
     }
 }
 
 /// A turn on this kernel, or why the lab cannot be had here. A fault of the lab's own is no reason to skip.
-pub(crate) fn turn(kernel: &'static str) -> Result<Turn, String> {
+pub(crate) fn turn(kernel: &'static str) -> Result<LabTurn, String> {
     static FIRST: OnceLock<Result<(), String>> = OnceLock::new();
     static SECOND: OnceLock<Result<(), String>> = OnceLock::new();
-    let turn = Turn::wait();
+    let turn = LabTurn::wait();
     let known = if kernel == "6.1" { &FIRST } else { &SECOND };
     known.get_or_init(|| had(kernel)).clone().map(|()| turn)
 }

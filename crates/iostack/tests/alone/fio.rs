@@ -16,8 +16,7 @@
 //! Percentiles are not compared. fio spends two thousand instructions more on each I/O, which on fast storage is a real
 //! difference, and not ours to hide.
 
-use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Mutex;
@@ -34,7 +33,7 @@ const MARGIN: f64 = 0.15;
 const NARROW: f64 = 0.10;
 /// Share of the depth asked for that must be kept.
 const KEPT: f64 = 0.95;
-const FILE_BYTES: usize = 256 << 20;
+const FILE_BYTES: u64 = 256 << 20;
 
 /// Two loads at once would measure each other.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -74,9 +73,9 @@ impl Figures {
     }
 }
 
-type Figure = (&'static str, fn(&Figures) -> f64);
+type FioFigure = (&'static str, fn(&Figures) -> f64);
 
-const FIGURES: [Figure; 2] =
+const FIGURES: [FioFigure; 2] =
     [("IOPS", |it| it.iops), ("device ns a read", |it| it.device_ns / it.device_reads)];
 
 fn agree(engine: &str, queue_depth: u32) {
@@ -152,7 +151,7 @@ struct Judged {
     text: String,
 }
 
-fn judge((name, of): Figure, pairs: &[(Figures, Figures)]) -> Judged {
+fn judge((name, of): FioFigure, pairs: &[(Figures, Figures)]) -> Judged {
     let ratios: Vec<f64> = pairs.iter().map(|(ours, theirs)| (of(ours) / of(theirs)).ln()).collect();
     let (mean, half) = interval(&ratios);
     let mut text = format!(
@@ -161,9 +160,7 @@ fn judge((name, of): Figure, pairs: &[(Figures, Figures)]) -> Judged {
         (mean - half).exp(),
         (mean + half).exp()
     );
-    for (ours, theirs) in pairs {
-        write!(text, " {:.0}/{:.0}", of(ours), of(theirs)).expect("a String takes everything");
-    }
+    text.extend(pairs.iter().map(|(ours, theirs)| format!(" {:.0}/{:.0}", of(ours), of(theirs))));
     text.push('\n');
     let differs = mean + half < -MARGIN.ln_1p() || mean - half > MARGIN.ln_1p();
     Judged { differs, is_narrow: half <= NARROW, text }
@@ -203,19 +200,9 @@ fn counters(device: &Loop) -> (f64, f64) {
 /// Lays the file out in full, because reads of holes never reach the medium.
 fn lay_out(folder: &Path) -> PathBuf {
     let file = folder.join("data");
+    let mut random = std::fs::File::open("/dev/urandom").expect("Linux has it").take(FILE_BYTES);
     let mut writer = std::fs::File::create(&file).expect("the folder was made above");
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut block = vec![0; 1 << 20];
-    for _ in 0..FILE_BYTES / block.len() {
-        for word in block.chunks_exact_mut(8) {
-            // xorshift64 (Marsaglia 2003): enough to defeat compression.
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            word.copy_from_slice(&state.to_le_bytes());
-        }
-        writer.write_all(&block).expect("there is room for 256 MiB under target/");
-    }
+    std::io::copy(&mut random, &mut writer).expect("there is room for 256 MiB under target/");
     writer.sync_all().expect("what was written reaches the disk");
     file
 }

@@ -155,25 +155,21 @@ fn differ(args: &CostArgs, specs: &[Spec], sides: [&String; 2], talk: &Talk) -> 
     let [base] = specs else {
         bail!("--diff compares one case with another; name one device, one --op and one --engine");
     };
-    let mut planned = Vec::new();
-    let mut known: Vec<Option<IoCost>> = Vec::new();
+    let (mut planned, mut known) = (Vec::new(), Vec::new());
     for side in sides {
         let stored = Path::new(side.as_str());
-        if stored.is_file() {
-            known.push(Some(stored_cost(stored)?));
-        } else {
-            known.push(None);
+        known.push(stored.is_file().then(|| stored_cost(stored)).transpose()?);
+        if !stored.is_file() {
             let spec = base.changed(side)?;
             spec.request()?;
             planned.push(spec);
         }
     }
     let mut counted = count(args, &planned, talk)?.into_iter();
-    let mut next = |known: Option<IoCost>| known.or_else(|| counted.next()).expect("each side was planned");
-    let mut known = known.into_iter();
-    let (before, after) = (next(known.next().flatten()), next(known.next().flatten()));
-    let found = diff(&before, &after);
-    write(args, &[before, after], Some(&found), talk)?;
+    let next = |known: Option<IoCost>| known.or_else(|| counted.next()).expect("each side was planned");
+    let both: Vec<IoCost> = known.into_iter().map(next).collect();
+    let found = diff(&both[0], &both[1]);
+    write(args, &both, Some(&found), talk)?;
     Ok(Ended::Done)
 }
 
@@ -215,12 +211,10 @@ fn assert_costs(args: &CostArgs, file: &Path, talk: &Talk) -> anyhow::Result<End
 
 fn write(args: &CostArgs, costs: &[IoCost], diff: Option<&CostDiff>, talk: &Talk) -> anyhow::Result<()> {
     let told = iocost(costs, diff, CostDetail { full: args.full, tree: args.tree });
-    let out = match (args.json, diff, costs) {
-        (true, Some(diff), _) => written::json(&labelled(diff))?,
-        (true, None, costs) => written::json(&labelled_each(costs))?,
-        (false, ..) => told.text(),
-    };
-    talk::data(&out);
-    written::page(args.html.as_ref(), || told.html(), talk)?;
-    Ok(())
+    talk::data(&match (args.json, diff) {
+        (true, Some(diff)) => written::json(&labelled(diff))?,
+        (true, None) => written::json(&labelled_each(costs))?,
+        (false, _) => told.text(),
+    });
+    written::page(args.html.as_ref(), || told.html(), talk)
 }

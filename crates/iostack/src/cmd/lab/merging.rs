@@ -5,11 +5,10 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
 use std::sync::Barrier;
 
 use iostack_lab::guest::{self, Findings, Message, Ready};
-use iostack_merge::{Backend, File, ManyError, Options, Policy};
+use iostack_merge::{Backend, Buffer, File, ManyError, Options, Policy};
 use serde_json::{Value, json};
 
 /// Key that tells this order from a job.
@@ -70,54 +69,27 @@ impl TmergeDevice<'_> {
         format!("/sys/block/{}/tmerge/{name}", self.ready.disk)
     }
 
-    fn select(&self, subsystem: &str) -> Result<(), String> {
-        put(Path::new(&self.path("subsystem")), subsystem)?;
-        put(Path::new(&self.path("reset")), "1")
+    fn put(&self, name: &str, text: &str) -> Result<(), String> {
+        put(&self.path(name), text)
+    }
+
+    fn get(&self, name: &str) -> Result<String, String> {
+        let path = self.path(name);
+        fs::read_to_string(&path).map_err(|error| format!("cannot read `{path}`: {error}"))
     }
 
     fn commands(&self) -> Result<u64, String> {
-        let path = self.path("commands");
-        let text = fs::read_to_string(&path).map_err(|error| format!("cannot read `{path}`: {error}"))?;
-        text.trim().parse().map_err(|_| format!("`{path}` holds no number: {text}"))
-    }
-
-    /// Commands by the number of requests in them.
-    fn sizes(&self) -> Result<Vec<(u64, u64)>, String> {
-        let path = self.path("batch_histogram");
-        let text = fs::read_to_string(&path).map_err(|error| format!("cannot read `{path}`: {error}"))?;
-        let pair = |line: &str| {
-            let (size, count) = line.split_once(' ')?;
-            Some((size.parse().ok()?, count.parse().ok()?))
-        };
-        text.lines().map(|line| pair(line).ok_or_else(|| format!("`{path}`: {line}"))).collect()
+        let text = self.get("commands")?;
+        text.trim().parse().map_err(|_| format!("`commands` holds no number: {text}"))
     }
 }
 
 fn parameter(name: &str, value: u64) -> Result<(), String> {
-    put(Path::new(&format!("/sys/module/tmerge/parameters/{name}")), &value.to_string())
+    put(&format!("/sys/module/tmerge/parameters/{name}"), &value.to_string())
 }
 
-fn put(path: &Path, text: &str) -> Result<(), String> {
-    fs::write(path, text).map_err(|error| format!("cannot write `{text}` to `{}`: {error}", path.display()))
-}
-
-/// Blocks in memory that direct I/O takes.
-struct Blocks {
-    memory: Vec<u8>,
-    skip: usize,
-}
-
-impl Blocks {
-    fn new(count: usize) -> Blocks {
-        let memory = vec![0; (count + 1) * BLOCK];
-        let skip = memory.as_ptr().align_offset(BLOCK);
-        Blocks { memory, skip }
-    }
-
-    fn all(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        let end = self.memory.len() / BLOCK * BLOCK - BLOCK;
-        self.memory[self.skip..][..end].chunks_exact_mut(BLOCK)
-    }
+fn put(path: &str, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| format!("cannot write `{text}` to `{path}`: {error}"))
 }
 
 /// Content of the block at this offset after this round.
@@ -139,28 +111,30 @@ fn groups(device: &TmergeDevice<'_>, findings: &mut Findings) -> Result<(), Stri
     let (merging, plain) = (device.open(Backend::Tmerge)?, device.open(Backend::Pread)?);
     let said = |error: ManyError| format!("a group failed: {error}");
     for count in 1..=GROUP_MAX {
-        let (mut from, mut to) = (Blocks::new(count), Blocks::new(count));
+        let (mut from, mut to) = (Buffer::new(count * BLOCK), Buffer::new(count * BLOCK));
         let offsets = offsets(count, count);
-        for (block, offset) in from.all().zip(&offsets) {
+        for (block, offset) in from.chunks_exact_mut(BLOCK).zip(&offsets) {
             block.copy_from_slice(&pattern(*offset, count));
         }
         let before = device.commands()?;
-        let list: Vec<(u64, &[u8])> = offsets.iter().copied().zip(from.all().map(|block| &*block)).collect();
+        let list: Vec<(u64, &[u8])> = offsets.iter().copied().zip(from.chunks_exact(BLOCK)).collect();
         merging.write_many(&list).map_err(said)?;
         let written = device.commands()?;
-        let mut list: Vec<(u64, &mut [u8])> = offsets.iter().copied().zip(to.all()).collect();
+        let mut list: Vec<(u64, &mut [u8])> =
+            offsets.iter().copied().zip(to.chunks_exact_mut(BLOCK)).collect();
         merging.read_many(&mut list).map_err(said)?;
         let read = device.commands()?;
         if (written - before, read - written) != (1, 1) {
             let (writes, reads) = (written - before, read - written);
             findings.wrong.push(format!("a group of {count}: {writes} commands to write, {reads} to read"));
         }
-        let mut again = Blocks::new(1);
-        for (block, offset) in to.all().zip(&offsets) {
-            let own = again.all().next().expect("one block");
-            plain.read_exact_at(own, *offset).map_err(|error| format!("a plain read failed: {error}"))?;
+        let mut own = Buffer::new(BLOCK);
+        for (block, offset) in to.chunks_exact(BLOCK).zip(&offsets) {
+            plain
+                .read_exact_at(&mut own, *offset)
+                .map_err(|error| format!("a plain read failed: {error}"))?;
             let right = pattern(*offset, count);
-            findings.wrong_sectors += u64::from(block != right) * 8 + u64::from(own != right) * 8;
+            findings.wrong_sectors += u64::from(block != right) * 8 + u64::from(own[..] != right) * 8;
         }
         findings.reads += count as u64;
         findings.writes += count as u64;
@@ -177,10 +151,10 @@ fn groups(device: &TmergeDevice<'_>, findings: &mut Findings) -> Result<(), Stri
 fn refusal(device: &TmergeDevice<'_>, findings: &mut Findings) -> Result<(), String> {
     const BAD: usize = 3;
     let merging = device.open(Backend::Tmerge)?;
-    let (mut to, offsets) = (Blocks::new(8), offsets(8, GROUP_MAX));
+    let (mut to, offsets) = (Buffer::new(8 * BLOCK), offsets(8, GROUP_MAX));
     parameter("fail_first_lba", offsets[BAD] / 512 + 5)?;
     parameter("fail_lba_count", 1)?;
-    let mut list: Vec<(u64, &mut [u8])> = offsets.iter().copied().zip(to.all()).collect();
+    let mut list: Vec<(u64, &mut [u8])> = offsets.iter().copied().zip(to.chunks_exact_mut(BLOCK)).collect();
     let result = merging.read_many(&mut list);
     parameter("fail_lba_count", 0)?;
     let failed: Vec<(usize, Option<i32>)> = match &result {
@@ -192,10 +166,10 @@ fn refusal(device: &TmergeDevice<'_>, findings: &mut Findings) -> Result<(), Str
             .wrong
             .push(format!("with a bad sector in request {BAD} of a group, these failed: {failed:?}"));
     }
-    let kept = |(index, (block, offset)): (usize, (&mut [u8], &u64))| {
+    let kept = |(index, (block, offset)): (usize, (&[u8], &u64))| {
         index == BAD || *block == pattern(*offset, GROUP_MAX)
     };
-    if !to.all().zip(&offsets).enumerate().all(kept) {
+    if !to.chunks_exact(BLOCK).zip(&offsets).enumerate().all(kept) {
         findings.wrong.push("beside a bad sector, others of the group got wrong data".to_owned());
     }
     findings.refused += failed.len() as u64;
@@ -204,28 +178,41 @@ fn refusal(device: &TmergeDevice<'_>, findings: &mut Findings) -> Result<(), Str
 
 /// One caller: a command for each of its requests, under hybrid as under plain polling.
 fn alone(device: &TmergeDevice<'_>, subsystem: &str, findings: &mut Findings) -> Result<(), String> {
-    device.select(subsystem)?;
-    callers(device, 1)?;
-    let sizes = device.sizes()?;
+    let sizes = gathered(device, subsystem, 1, findings)?;
     if sizes != [(1, READS as u64)] {
         findings.wrong.push(format!("{subsystem}: one caller's {READS} reads: commands of {sizes:?}"));
     }
-    findings.reads += READS as u64;
     Ok(())
 }
 
 /// Eight callers under hybrid: all but the first and last commands take all eight.
 fn together(device: &TmergeDevice<'_>, findings: &mut Findings) -> Result<(), String> {
     const CALLERS: usize = 8;
-    device.select("hybrid")?;
-    callers(device, CALLERS)?;
-    let sizes = device.sizes()?;
+    let sizes = gathered(device, "hybrid", CALLERS, findings)?;
     let whole = sizes.iter().find(|(size, _)| *size == CALLERS as u64).map_or(0, |(_, count)| *count);
     if whole < READS as u64 * 9 / 10 {
         findings.wrong.push(format!("hybrid: {CALLERS} callers of {READS} reads: commands of {sizes:?}"));
     }
-    findings.reads += (CALLERS * READS) as u64;
     Ok(())
+}
+
+/// Commands of so many callers, by the number of requests in them.
+fn gathered(
+    device: &TmergeDevice<'_>,
+    subsystem: &str,
+    count: usize,
+    findings: &mut Findings,
+) -> Result<Vec<(u64, u64)>, String> {
+    device.put("subsystem", subsystem)?;
+    device.put("reset", "1")?;
+    callers(device, count)?;
+    findings.reads += (count * READS) as u64;
+    let text = device.get("batch_histogram")?;
+    let pair = |line: &str| {
+        let (size, count) = line.split_once(' ')?;
+        Some((size.parse().ok()?, count.parse().ok()?))
+    };
+    text.lines().map(|line| pair(line).ok_or_else(|| format!("`batch_histogram` has `{line}`"))).collect()
 }
 
 /// Threads that each read one block after the other.
@@ -234,13 +221,9 @@ fn callers(device: &TmergeDevice<'_>, count: usize) -> Result<(), String> {
     let all: Vec<Vec<u64>> = (0..READS).map(|round| offsets(count, round)).collect();
     let start = Barrier::new(count);
     let caller = |number: usize| -> io::Result<()> {
-        let mut buffer = Blocks::new(1);
+        let mut block = Buffer::new(BLOCK);
         start.wait();
-        for round in &all {
-            let block = buffer.all().next().expect("one block");
-            file.read_exact_at(block, round[number])?;
-        }
-        Ok(())
+        all.iter().try_for_each(|round| file.read_exact_at(&mut block, round[number]))
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..count).map(|number| scope.spawn(move || caller(number))).collect();
@@ -263,12 +246,5 @@ mod tests {
         }
         assert_ne!(pattern(4096, 1), pattern(8192, 1));
         assert_ne!(pattern(4096, 1), pattern(4096, 2));
-    }
-
-    #[test]
-    fn blocks_are_aligned_and_as_many_as_asked_for() {
-        let mut blocks = Blocks::new(3);
-        assert!(blocks.all().all(|block| block.as_ptr().addr().is_multiple_of(BLOCK)));
-        assert_eq!(blocks.all().count(), 3);
     }
 }

@@ -23,7 +23,8 @@ macro_rules! pages {
 }
 
 pages! {
-    ab attribution check compare devices history iolat jobfile lab merge pages repro run simulate sweep what_if
+    ab absent attribution check compare devices fio fleet history iolat jobfile lab merge pages refused repro run safety serve
+    simulate sweep unmounted what_if
 }
 
 /// Longer than any command on a page may take on the slowest machine; a hang must not eat the night.
@@ -89,6 +90,9 @@ fn is_here(thing: &str) -> bool {
         "root" => "test $(id -u) = 0".to_owned(),
         // A rung of the ladder.
         "tracing" => format!("'{IOSTACK}' doctor | grep -q 'tracing  *yes'"),
+        // A container may forbid either.
+        "strace" => "strace -qq -o /dev/null true".to_owned(),
+        "mounts" => "unshare --user --map-root-user --mount mount -t tmpfs none /sys".to_owned(),
         program => format!("command -v {program}"),
     };
     let answer = Command::new("sh").arg("-c").arg(question).output().expect("a POSIX system has sh");

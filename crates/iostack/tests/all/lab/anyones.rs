@@ -174,36 +174,6 @@ fn a_driver_of_several_files_and_folders_is_counted_and_its_folder_stays_as_it_w
 }
 
 #[test]
-fn a_folder_that_is_no_drivers_is_refused_before_anything_is_fetched() {
-    let room = Room::new("anyones-none");
-    let mine = room.folder("mine");
-    let text = mine.display().to_string();
-    let cost = |further: &[&str]| iostack(&[&["lab", "cost", &text], further].concat());
-    refused(&cost(&[]), &[&text, "neither Kbuild nor Makefile"]);
-    let kbuild = |line: &str| fs::write(mine.join("Kbuild"), line).expect("our own file");
-    kbuild("mine-y := a.o\n");
-    refused(&cost(&[]), &[&text, "a line like obj-m := scsi_ram.o"]);
-    kbuild("obj-m := one.o two.o\n");
-    refused(&cost(&[]), &[&text, "builds several modules, one, two", "one --source"]);
-    let named = |name: &str| iostack(&["lab", "test", name, "--source", &text]);
-    refused(&named("three"), &[&text, "is the source of one, two, and not of three"]);
-    refused(&named("brd"), &[&text, "is the source of one, two, and not of brd"]);
-    kbuild("obj-m := $(shell echo one).o\n");
-    refused(&cost(&[]), &["only make can tell", "MODULE --source"]);
-    kbuild("obj-m := one.o\n");
-    refused(&cost(&["--source", "/x"]), &[&text, "`/x`", "leave out one"]);
-    refused(&cost(&["--capacity-mib", "64"]), &["one alone knows how large its disk is"]);
-    refused(&cost(&["--scheduler", "cfq"]), &["`cfq`"]);
-    let on = format!("lab:{text}/absent");
-    refused(&iostack(&["run", "--on", &on, "--runtime", "1s"]), &["absent", "there is no such folder"]);
-    refused(&iostack(&["lab", "shell", "mine"]), &["`mine` is no device", "has a slash: ./mine"]);
-    (1..2000).for_each(|number| fs::write(mine.join(format!("{number}.h")), "").expect("our own file"));
-    refused(&cost(&["--capacity-mib", "64"]), &["one alone knows how large its disk is"]);
-    fs::write(mine.join("one.c"), "").expect("our own file");
-    refused(&cost(&["--capacity-mib", "64"]), &[&text, "more than 2,000 files"]);
-}
-
-#[test]
 fn what_does_not_build_or_has_no_such_parameter_is_refused_before_it_boots() {
     let _turn = turn_or_skip!("what_does_not_build_is_refused_before_it_boots", "6.1");
     let room = Room::new("anyones-broken");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::anyones::{copied, folder};
-use crate::shared::{Room, command, iostack, printed, refused, said};
+use crate::shared::{Room, iostack, printed, said};
 use crate::turn::turn_or_skip;
 
 const BEGIN: &str = "struct bio_vec piece;\n\n";
@@ -34,28 +34,6 @@ fn repository(room: &Room) -> PathBuf {
         git(&["commit", "--quiet", "-m", name]);
     }
     driver
-}
-
-#[test]
-fn commits_that_are_none_or_in_the_wrong_order_are_refused() {
-    if Command::new("git").arg("--version").output().is_err() {
-        return println!("SKIPPED commits_that_are_none_are_refused: git is not installed");
-    }
-    let room = Room::new("bisect-refused");
-    let costs = room.path("costs.toml");
-    let bisect = |source: &str, good: &str, bad: &str| {
-        let mut run = command(&["lab", "bisect", good, bad, "--assert", &costs, "--source", source]);
-        run.env("GIT_CEILING_DIRECTORIES", env!("CARGO_TARGET_TMPDIR"))
-            .output()
-            .expect("the binary was built")
-    };
-    let nowhere = room.folder("nowhere").display().to_string();
-    refused(&bisect(&nowhere, "HEAD~1", "HEAD"), &["is in no git repository"]);
-    let source = repository(&room).display().to_string();
-    refused(&bisect(&source, "v1.0", "HEAD"), &["`v1.0` is no commit"]);
-    refused(&bisect(&source, "HEAD", "HEAD~2"), &["`HEAD` is no ancestor of `HEAD~2`"]);
-    refused(&bisect(&source, "HEAD~2", "HEAD"), &["cannot read", "costs.toml"]);
-    refused(&iostack(&["lab", "bisect", "a", "b", "--assert", &costs]), &["--source"]);
 }
 
 #[test]

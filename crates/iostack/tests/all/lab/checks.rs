@@ -5,7 +5,7 @@ use std::time::Duration;
 use iostack_model::Caveat;
 use iostack_model::answers::{Check, Iolat, MergeReport, StepKind};
 
-use crate::shared::{Started, command, iostack, refused, said};
+use crate::shared::{Started, command, iostack, said};
 use crate::turn::turn_or_skip;
 
 const CHECK: [&str; 5] = ["check", "--quick", "--no-files", "--json", "--seed=7"];
@@ -58,20 +58,6 @@ fn whether_merging_pays_is_measured_in_the_guest() {
     let cells: Vec<_> = merge.tables.iter().flat_map(|table| &table.cells).collect();
     assert!(cells.len() > 20 && cells.iter().all(|cell| cell.ios > 0 && cell.failures.is_empty()));
     assert!(matches!(merge.caveats[0], Caveat::Lab { .. }), "{:?}", merge.caveats);
-}
-
-#[test]
-fn what_takes_its_time_from_this_machine_is_refused_before_it_boots() {
-    let no_boot = |target: &str, words: &[&str]| {
-        let output = iostack(&[&CHECK[..], &[target]].concat());
-        refused(&output, words);
-        assert!(!said(&output).contains("is up"));
-    };
-    no_boot("lab:nvme", &["`nvme` takes time of this machine", "iostack lab cost nvme", "lab:sim:x25e"]);
-    no_boot("lab:nosuch", &["nosuch"]);
-    no_boot("lab:sim:nosuch", &["nosuch"]);
-    let output = iostack(&[&CHECK[..], &["sim:x25e", "--kernel", "6.12"]].concat());
-    refused(&output, &["`--kernel` is for the lab"]);
 }
 
 #[test]

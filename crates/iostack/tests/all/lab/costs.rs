@@ -39,19 +39,6 @@ fn our_drivers_cost_no_more_than_they_did() {
 }
 
 #[test]
-fn a_source_that_no_budget_is_for_is_refused() {
-    let room = Room::new("costs-source");
-    let folder = room.folder("scsi_ram");
-    let text = folder.display().to_string();
-    let asked = ["lab", "cost", "--assert", COSTS, "--source", &text];
-    refused(&iostack(&asked), &[&text, "neither Kbuild nor Makefile"]);
-    fs::write(folder.join("Kbuild"), "obj-m := other.o\n").expect("a file of ours");
-    refused(&iostack(&asked), &[&text, "is the source of other", "scsi_ram, ata_ram"]);
-    fs::write(folder.join("Kbuild"), "obj-m := sub/\n").expect("a file of ours");
-    refused(&iostack(&asked), &[&text, "obj-m := scsi_ram.o"]);
-}
-
-#[test]
 fn a_source_that_does_not_compile_holds_no_budget_whatever_its_folder_is_called() {
     let _turn = turn_or_skip!("a_source_that_does_not_compile_holds_no_budget", "6.1");
     let room = Room::new("costs-broken");

@@ -7,17 +7,6 @@ use crate::shared::{Room, iostack, refused};
 use crate::turn::turn_or_skip;
 
 #[test]
-fn what_the_lab_does_not_have_is_refused_before_anything_is_fetched() {
-    refused(&iostack(&["lab", "test", "sata_ram"]), &["`sata_ram` is no device of the lab", "scsi_ram"]);
-    refused(&iostack(&["lab", "cost", "brd", "--file-system", "zfs"]), &["`zfs`", "ext4"]);
-    refused(&iostack(&["lab", "test", "null_blk"]), &["forgets what is written", "brd"]);
-    refused(&iostack(&["lab", "test", "tmerge", "--trial", "faults"]), &["tmerge loses no commands"]);
-    refused(&iostack(&["lab", "test", "brd", "--trial", "refusals"]), &["brd injects no medium errors"]);
-    refused(&iostack(&["lab", "test", "brd", "--file-system", "ext4"]), &["--file-system"]);
-    refused(&iostack(&["lab", "test", "brd", "--cycles", "0"]), &["--cycles 0"]);
-}
-
-#[test]
 fn a_folder_without_a_kernel_says_what_is_missing() {
     let _turn = turn_or_skip!("a_folder_without_a_kernel_says_what_is_missing", "6.1");
     let room = Room::new("kernel");

@@ -3,10 +3,10 @@
 use std::process::Output;
 
 use crate::shared::{iostack, printed, root, said};
-use crate::turn::{Turn, turn_or_skip};
+use crate::turn::{LabTurn, turn_or_skip};
 
 /// A small TPC-C-like run, with SQL of ours before its database is checked; nothing where the packages cannot be had.
-fn tpcc(_turn: &Turn, database: &str, package: &str, before_check: &str) -> Option<Output> {
+fn tpcc(_turn: &LabTurn, database: &str, package: &str, before_check: &str) -> Option<Output> {
     let programs = root().join("jobs/programs");
     let names = ["tpcc.sh", "tpcc.sql", "tpcc-report.sql", &format!("tpcc-{database}.sql")];
     let copies = names.map(|name| programs.join(name).display().to_string());
@@ -27,7 +27,7 @@ fn tpcc(_turn: &Turn, database: &str, package: &str, before_check: &str) -> Opti
 }
 
 /// Its conditions hold, it did something of each kind, and a second boot says the same to the last digit.
-fn holds_and_repeats(turn: &Turn, database: &str, package: &str) {
+fn holds_and_repeats(turn: &LabTurn, database: &str, package: &str) {
     let runs = [(); 2].map(|()| tpcc(turn, database, package, ""));
     let [Some(first), Some(second)] = &runs else {
         return println!("SKIPPED {database}: `{package}` cannot be fetched here");

@@ -185,42 +185,8 @@ fn sqlite_keeps_what_it_promised_over_power_cuts() {
 }
 
 #[test]
-fn what_cannot_run_is_refused_with_what_to_do() {
-    let of = |more: &[&str]| iostack(&[&["lab", "exec", "--on", "sim:x25e"], more].concat());
-    refused(&of(&[]), &["nothing is to run", "behind `--`"]);
-    refused(&of(&["--with", "a;b", "--", "true"]), &["`a;b` is no name of a package", "--with sqlite3,fio"]);
-    let other = iostack(&["lab", "exec", "--on", "brd", "--json", "--", "true"]);
-    refused(&other, &["simulated drives alone", "--on sim:x25e"]);
-    refused(&of(&["--copy", "/nowhere", "--", "true"]), &["`--copy /nowhere` is no file"]);
-    refused(&of(&["--memory-mib", "10", "--", "true"]), &["10 MiB", "--memory-mib 320"]);
-    refused(&of(&["--power-cut", "2s..1s", "--", "true"]), &["`2s` is later than `1s`"]);
-    refused(&of(&["--power-cut", "soon", "--", "true"]), &["soon"]);
-    refused(&of(&["--cuts", "2", "--", "true"]), &["--power-cut"]);
-    let brd = iostack(&["lab", "exec", "--on", "brd", "--power-cut", "1s", "--", "true"]);
-    refused(&brd, &["`--power-cut` is of simulated drives", "--on sim:x25e"]);
-    refused(&of(&["--results", "/dev/null", "--", "true"]), &["`--results /dev/null` cannot be made"]);
-    refused(&of(&["--results", "/usr", "--", "true"]), &["`--results /usr` is not empty", "new folder"]);
-}
-
-#[test]
-fn what_a_simulated_drive_is_not_is_refused_without_a_boot() {
-    let of = |more: &[&str]| iostack(&[&["run", "--runtime", "1s"], more].concat());
-    refused(&of(&["--on", "lab:sim:x26e"]), &["x26e"]);
-    refused(&of(&["--on", "lab:sim:intel-2008"]), &["`intel-2008` is a whole machine", "iostack sim list"]);
-    refused(&of(&["--on", "lab:sim:x25e", "--capacity-mib", "64"]), &["its own capacity", "--capacity-mib"]);
-    refused(&of(&["--on", "lab:sim:x25e", "--set", "flash.nothing=1"]), &["flash.nothing"]);
-    refused(&of(&["--on", "lab:sim:x25e", "--ghz", "0"]), &["`--ghz 0`", "0.1 to 64"]);
-    refused(&of(&["--on", "lab:brd", "--ghz", "2"]), &["`--ghz` is for simulated drives"]);
-    refused(
-        &of(&["--on", "lab:sim:x25e", "--raid", "0", "--chunk-kib", "3"]),
-        &["`--chunk-kib 3` is no chunk"],
-    );
-    refused(&of(&["--on", "lab:sim:x25e", "--raid", "1"]), &["RAID-1 is over 2 disks", "sim:x25e,x25e"]);
-    refused(&of(&["--on", "lab:brd", "--raid", "0"]), &["`--raid` is of simulated drives"]);
-    refused(&of(&["--on", "lab:sim:x25e,"]), &["a name of a drive is missing", "sim:x25e,x25e"]);
-    let nine = format!("lab:sim:x25e{}", ",x25e".repeat(8));
-    refused(&of(&["--on", &nine]), &["are 9 drives", "room for 8"]);
-    refused(&of(&["--on", "lab:sim:x25e", "--layer", "slow(1s)"]), &["`slow(1s)` is no layer"]);
-    refused(&of(&["--on", "lab:brd", "--layer", "delay(1s)"]), &["`--layer` is for simulated drives"]);
-    refused(&of(&["--on", "lab:brd", "--drive-depth", "1"]), &["`--drive-depth` is for simulated drives"]);
+fn results_that_cannot_be_brought_back_are_refused() {
+    let of = |folder: &str| iostack(&["lab", "exec", "--on", "sim:x25e", "--results", folder, "--", "true"]);
+    refused(&of("/dev/null"), &["`--results /dev/null` cannot be made"]);
+    refused(&of("/usr"), &["`--results /usr` is not empty", "new folder"]);
 }

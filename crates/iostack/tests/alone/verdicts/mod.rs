@@ -15,54 +15,24 @@ use iostack_model::answers::{Check, Limit};
 
 use places::{Busy, MadePlace};
 
-/// Bottleneck that a test makes.
-struct Bottleneck {
-    name: &'static str,
-    /// Makes it; the reason when it cannot be made here.
-    make: fn() -> Result<MadePlace, String>,
-    /// Answers that name it.
-    right: &'static [Limit],
-    /// Words of the answer or of its evidence.
-    says: &'static str,
-}
+/// Bottleneck that a test makes: its name; what makes it, or why that cannot be here; answers that name it; words of the answer or of
+/// its evidence.
+type Bottleneck = (&'static str, fn() -> Result<MadePlace, String>, &'static [Limit], &'static str);
+
+/// One kernel thread carries a loop device: which of the two ends it, the queue or the path below, is no mistake.
+const LOOPED: &[Limit] = &[Limit::Device, Limit::OneQueue, Limit::AllCores];
 
 const BOTTLENECKS: &[Bottleneck] = &[
-    Bottleneck {
-        name: "cgroup's cap",
-        make: places::capped,
-        right: &[Limit::Cap],
-        says: "limited to 4000 IOPS by /sys/fs/cgroup",
-    },
-    Bottleneck {
-        name: "cap without a file",
-        make: places::capped_unseen,
-        right: &[Limit::Cap],
-        says: "cap of about",
-    },
-    Bottleneck { name: "token bucket", make: places::bucket, right: &[Limit::Cap], says: "token bucket" },
-    Bottleneck { name: "scheduler", make: places::scheduler, right: &[Limit::Scheduler], says: "kyber" },
-    Bottleneck { name: "one CPU", make: places::one_cpu, right: &[Limit::OneCore], says: "core" },
-    Bottleneck {
-        name: "four places in a queue",
-        make: places::few_tags,
-        right: &[Limit::OneQueue],
-        says: "queue",
-    },
-    Bottleneck { name: "tmpfs", make: places::tmpfs, right: &[Limit::AllCores], says: "processors" },
-    Bottleneck { name: "zram", make: places::zram, right: &[Limit::AllCores], says: "processors" },
-    // One kernel thread carries a loop device: which of the two ends it, the queue or the path below, is no mistake.
-    Bottleneck {
-        name: "loop on loop",
-        make: places::loop_on_loop,
-        right: &[Limit::Device, Limit::OneQueue, Limit::AllCores],
-        says: "",
-    },
-    Bottleneck {
-        name: "slow fsync",
-        make: places::slow_fsync,
-        right: &[Limit::Device, Limit::OneQueue, Limit::AllCores],
-        says: "An fsync after",
-    },
+    ("cgroup's cap", places::capped, &[Limit::Cap], "limited to 4000 IOPS by /sys/fs/cgroup"),
+    ("cap without a file", places::capped_unseen, &[Limit::Cap], "cap of about"),
+    ("token bucket", places::bucket, &[Limit::Cap], "token bucket"),
+    ("scheduler", places::scheduler, &[Limit::Scheduler], "kyber"),
+    ("one CPU", places::one_cpu, &[Limit::OneCore], "core"),
+    ("four places in a queue", places::few_tags, &[Limit::OneQueue], "queue"),
+    ("tmpfs", places::tmpfs, &[Limit::AllCores], "processors"),
+    ("zram", places::zram, &[Limit::AllCores], "processors"),
+    ("loop on loop", places::loop_on_loop, LOOPED, ""),
+    ("slow fsync", places::slow_fsync, LOOPED, "An fsync after"),
 ];
 
 /// Tries of each row, alone and beside others.
@@ -83,7 +53,7 @@ fn a_known_bottleneck_is_named_or_nothing_is() {
     for row in BOTTLENECKS {
         let cells = [false, true].map(|beside| try_row(row, beside, &mut notes));
         let cell = |tally: &Verdicts| format!("{}/{}/{}", tally.right, tally.unknown, tally.wrong);
-        println!("{:<24} {:>16} {:>16}", row.name, cell(&cells[0]), cell(&cells[1]));
+        println!("{:<24} {:>16} {:>16}", row.0, cell(&cells[0]), cell(&cells[1]));
         for tally in cells {
             all.right += tally.right;
             all.unknown += tally.unknown;
@@ -94,13 +64,13 @@ fn a_known_bottleneck_is_named_or_nothing_is() {
     assert_eq!(all.wrong, 0, "a verdict was wrong");
 }
 
-fn try_row(row: &Bottleneck, beside: bool, notes: &mut Vec<String>) -> Verdicts {
+fn try_row(&(name, make, right, says): &Bottleneck, beside: bool, notes: &mut Vec<String>) -> Verdicts {
     let mut tally = Verdicts::default();
     for _ in 0..ROUNDS {
-        let place = match (row.make)() {
+        let place = match make() {
             Ok(place) => place,
             Err(why) => {
-                println!("SKIPPED {}: {why}", row.name);
+                println!("SKIPPED {name}: {why}");
                 break;
             }
         };
@@ -108,7 +78,7 @@ fn try_row(row: &Bottleneck, beside: bool, notes: &mut Vec<String>) -> Verdicts 
         let check = check(&place);
         let (limit, answer) = (check.verdict.limit, &check.verdict.answer);
         let said = format!("{answer} {}", check.verdict.evidence.join(" "));
-        if row.right.contains(&limit) && said.contains(row.says) {
+        if right.contains(&limit) && said.contains(says) {
             tally.right += 1;
         } else if limit == Limit::Unknown {
             tally.unknown += 1;
@@ -116,7 +86,7 @@ fn try_row(row: &Bottleneck, beside: bool, notes: &mut Vec<String>) -> Verdicts 
             tally.wrong += 1;
         }
         let others = if beside { ", half CPU taken" } else { "" };
-        notes.push(format!("{}{others}: {limit:?}: {answer}", row.name));
+        notes.push(format!("{name}{others}: {limit:?}: {answer}"));
     }
     tally
 }

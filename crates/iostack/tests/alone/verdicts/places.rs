@@ -15,7 +15,7 @@ pub(crate) struct MadePlace {
     pub(crate) target: String,
     /// Shell lines before the check, in a mount namespace of its own.
     pub(crate) around: Option<String>,
-    /// What it is made of; the last goes first.
+    /// Parts that it is made of; the last goes first.
     held: Vec<Box<dyn Any>>,
 }
 
