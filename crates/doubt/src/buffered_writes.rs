@@ -1,10 +1,9 @@
 //! Writes ended in the page cache, not on the device.
 
-use iostack_model::{Caveat, Outcome};
+use iostack_model::Caveat;
 
-use crate::cached_reads::MOVED_LEAST;
-use crate::cached_reads::kept_in_memory;
-use crate::{Doubt, Evidence, Intent, Limit, PLAIN, Weight};
+use crate::cached_reads::{MOVED_LEAST, kept_in_memory};
+use crate::{Doubt, Intent, Limit, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "buffered_writes",
@@ -14,17 +13,13 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Wrong,
     changes: "The writes' figures are memory's.",
     remedy: "Use direct I/O, or count fsync into the time.",
-    says,
-    of_run: Some(of_run),
+    says: |caveat| {
+        let Caveat::BufferedWrites { asked, device } = caveat else { return None };
+        Some(format!("The page cache took the writes: {asked} were written, {device} reached the device."))
+    },
+    of_run: Some(|outcome, evidence| {
+        let (asked, device) = kept_in_memory(outcome, evidence, 1)?;
+        Some(Caveat::BufferedWrites { asked, device })
+    }),
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::BufferedWrites { asked, device } = caveat else { return None };
-    Some(format!("The page cache took the writes: {asked} were written, {device} reached the device."))
-}
-
-fn of_run(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
-    let (asked, device) = kept_in_memory(outcome, evidence, 1)?;
-    Some(Caveat::BufferedWrites { asked, device })
-}

@@ -13,15 +13,13 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Wrong,
     changes: "Figures and verdict are of that cache, not of the medium.",
     remedy: "Use a region larger than the host's memory to see the medium.",
-    says,
+    says: |caveat| {
+        let Caveat::CacheBelow { claim, latency } = caveat else { return None };
+        Some(format!("{claim} cannot answer in {latency}: a cache below (hypervisor, controller) does."))
+    },
     of_run: Some(of_run),
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::CacheBelow { claim, latency } = caveat else { return None };
-    Some(format!("{claim} cannot answer in {latency}: a cache below (hypervisor, controller) does."))
-}
 
 /// A seek and half a turn take milliseconds; no disk with moving heads answers half of random reads in one.
 const NO_HEADS: Nanos = Nanos::millis(1);

@@ -13,23 +13,19 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Wrong,
     changes: "The reads' figures are memory's.",
     remedy: "Use direct I/O, or a region larger than memory.",
-    says,
-    of_run: Some(of_run),
+    says: |caveat| {
+        let Caveat::CachedReads { asked, device } = caveat else { return None };
+        Some(format!("The page cache answered: {asked} were read, the device delivered {device}."))
+    },
+    of_run: Some(|outcome, evidence| {
+        let (asked, device) = kept_in_memory(outcome, evidence, 0)?;
+        Some(Caveat::CachedReads { asked, device })
+    }),
     ..PLAIN
 };
 
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::CachedReads { asked, device } = caveat else { return None };
-    Some(format!("The page cache answered: {asked} were read, the device delivered {device}."))
-}
-
 /// Share of a buffered job's bytes that the device moves at least, where the page cache is out of it.
 pub(crate) const MOVED_LEAST: f64 = 0.9;
-
-fn of_run(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
-    let (asked, device) = kept_in_memory(outcome, evidence, 0)?;
-    Some(Caveat::CachedReads { asked, device })
-}
 
 /// Bytes of a buffered job, and those that the device moved, where these are fewer. Directions are 0 (reads) and 1 (writes).
 pub(crate) fn kept_in_memory(

@@ -11,11 +11,9 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Partial,
     changes: "The mean is of several levels.",
     remedy: "Trust the level after the fall; size caches and over-provisioning for it.",
-    says,
+    says: |caveat| {
+        let Caveat::Cliff { at, before, after } = caveat else { return None };
+        Some(format!("The rate fell from {before:.0} to {after:.0} IOPS at {at} and stayed there."))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::Cliff { at, before, after } = caveat else { return None };
-    Some(format!("The rate fell from {before:.0} to {after:.0} IOPS at {at} and stayed there."))
-}

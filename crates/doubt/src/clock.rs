@@ -1,8 +1,8 @@
 //! The clock may change its rate.
 
-use iostack_model::{Caveat, Machine, Outcome};
+use iostack_model::{Caveat, Machine};
 
-use crate::{Doubt, Evidence, PLAIN, Scope, Weight};
+use crate::{Doubt, PLAIN, Scope, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "clock_not_invariant",
@@ -11,19 +11,13 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Skewed,
     changes: "Times may be off by one factor.",
     remedy: "Compare ratios only, or switch the clock source to tsc.",
-    says,
-    of_run: Some(of_run),
+    says: |caveat| {
+        let Caveat::ClockNotInvariant { source } = caveat else { return None };
+        Some(format!("The clock ({source}) may change its rate."))
+    },
+    of_run: Some(|_, evidence| Some(Caveat::ClockNotInvariant { source: evidence.clock_other.clone()? })),
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::ClockNotInvariant { source } = caveat else { return None };
-    Some(format!("The clock ({source}) may change its rate."))
-}
-
-fn of_run(_: &Outcome, evidence: &Evidence) -> Option<Caveat> {
-    Some(Caveat::ClockNotInvariant { source: evidence.clock_other.clone()? })
-}
 
 /// Doubt of the machine's clock, by what it says of it.
 pub fn of_machine(machine: &Machine) -> Option<Caveat> {

@@ -10,15 +10,13 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Wrong,
     changes: "Writes look faster than with real data.",
     remedy: "Use random data (the default).",
-    says,
+    says: |caveat| {
+        let Caveat::CompressibleData { storage } = caveat else { return None };
+        Some(format!("The data compresses and so does {storage}."))
+    },
     of_run: Some(of_run),
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::CompressibleData { storage } = caveat else { return None };
-    Some(format!("The data compresses and so does {storage}."))
-}
 
 fn of_run(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
     let file_system =

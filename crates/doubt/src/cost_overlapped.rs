@@ -11,17 +11,15 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Partial,
     changes: "What merging saves is another amount.",
     remedy: "There c is hidden already: expect less CPU time from merging, not more of the device.",
-    says,
+    says: |caveat| {
+        let Caveat::CostOverlapped { callers, times } = caveat else { return None };
+        Some(format!(
+            "The device works on several commands at once: {callers} callers have {times:.1} times the rate of one \
+         without any merging."
+        ))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::CostOverlapped { callers, times } = caveat else { return None };
-    Some(format!(
-        "The device works on several commands at once: {callers} callers have {times:.1} times the rate of one \
-         without any merging."
-    ))
-}
 
 /// Callers that wait at the same time have at least so many times the rate of one: the device, or what is below it, works on several
 /// commands at once.

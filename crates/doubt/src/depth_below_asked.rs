@@ -12,16 +12,14 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Skewed,
     changes: "The rate belongs to the lower depth.",
     remedy: "Use an asynchronous engine, more threads, or believe the lower depth.",
-    says,
+    says: |caveat| {
+        let Caveat::DepthBelowAsked { asked, achieved, reason } = caveat else { return None };
+        Some(format!("Depth {achieved:.1} was reached of {asked:.0} asked: {reason}."))
+    },
     of_run: Some(of_run),
     in_simulation: true,
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::DepthBelowAsked { asked, achieved, reason } = caveat else { return None };
-    Some(format!("Depth {achieved:.1} was reached of {asked:.0} asked: {reason}."))
-}
 
 /// Share of the depth asked for that is enough.
 const ENOUGH: f64 = 0.8;

@@ -13,15 +13,13 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Wrong,
     changes: "One of the two counts is of other I/O.",
     remedy: "Look for merging, splitting, caching, or another user of the device.",
-    says,
+    says: |caveat| {
+        let Caveat::DeviceCountDiffers { device, ours, theirs, what } = caveat else { return None };
+        Some(format!("We count {ours} {what}, {device} counts {theirs}."))
+    },
     of_run: Some(of_run),
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::DeviceCountDiffers { device, ours, theirs, what } = caveat else { return None };
-    Some(format!("We count {ours} {what}, {device} counts {theirs}."))
-}
 
 /// Share of our bytes by which the two may differ, and bytes.
 const SHARE_MOST: f64 = 0.02;

@@ -11,14 +11,12 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Partial,
     changes: "Figures of different steps do not compare.",
     remedy: "Compare neighbouring runs only; repeat when machine and storage are quiet.",
-    says,
+    says: |caveat| {
+        let Caveat::Drift { low, high, runs } = caveat else { return None };
+        Some(format!("The same job gave {low:.0} to {high:.0} IOPS in {runs} runs of this check."))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::Drift { low, high, runs } = caveat else { return None };
-    Some(format!("The same job gave {low:.0} to {high:.0} IOPS in {runs} runs of this check."))
-}
 
 /// Rates of the same job further apart than this are not one storage's.
 const MOST: f64 = 0.3;

@@ -10,14 +10,12 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Partial,
     changes: "Stages and layers are those of the rest.",
     remedy: "Look at fewer devices, sample less often, or repeat at a lower load.",
-    says,
+    says: |caveat| {
+        let Caveat::EventsLost { lost, seen } = caveat else { return None };
+        Some(format!("{lost} trace events or samples were lost, {seen} arrived."))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::EventsLost { lost, seen } = caveat else { return None };
-    Some(format!("{lost} trace events or samples were lost, {seen} arrived."))
-}
 
 /// So many were lost beside those that arrived.
 pub fn of_events(lost: u64, seen: u64) -> Option<Caveat> {

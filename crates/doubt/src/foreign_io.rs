@@ -12,15 +12,16 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Skewed,
     changes: "The device can do more than the figures say.",
     remedy: "Stop them, or repeat when the device is quiet.",
-    says,
+    says: |caveat| {
+        let Caveat::ForeignIo { device, bytes, share } = caveat else { return None };
+        Some(format!(
+            "Other programs moved {bytes} on {device} meanwhile, {} of its traffic.",
+            percent(*share)
+        ))
+    },
     of_run: Some(of_run),
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::ForeignIo { device, bytes, share } = caveat else { return None };
-    Some(format!("Other programs moved {bytes} on {device} meanwhile, {} of its traffic.", percent(*share)))
-}
 
 /// Share of the device's traffic, and bytes, below which others do not matter.
 const SHARE_LEAST: f64 = 0.05;

@@ -2,22 +2,18 @@
 
 use iostack_model::{Caveat, Clocks};
 
-use crate::{Doubt, PLAIN, Weight};
+use crate::{Doubt, PLAIN};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "inexact_clocks",
     how: "without BPF, CPU time is a number of samples or the kernel's tick account",
-    weight: Weight::None,
-    changes: "",
     remedy: "`iostack doctor` says what makes it exact.",
-    says,
+    says: |caveat| {
+        let Caveat::InexactClocks { how } = caveat else { return None };
+        Some(format!("CPU time was not bracketed: {how}."))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::InexactClocks { how } = caveat else { return None };
-    Some(format!("CPU time was not bracketed: {how}."))
-}
 
 /// Doubt of clocks that were not had exactly.
 pub fn of_clocks(clocks: &Clocks) -> Option<Caveat> {

@@ -1,8 +1,8 @@
 //! A control group limits the I/O of this process.
 
-use iostack_model::{Caveat, Outcome};
+use iostack_model::Caveat;
 
-use crate::{Doubt, Evidence, PLAIN, Scope, Weight};
+use crate::{Doubt, PLAIN, Scope, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "io_limit",
@@ -11,19 +11,13 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Wrong,
     changes: "Figures may be the limit's, not the device's.",
     remedy: "The figures are the limit's, not the device's.",
-    says,
-    of_run: Some(of_run),
+    says: |caveat| {
+        let Caveat::IoLimit { line } = caveat else { return None };
+        Some(format!("A cgroup limits this process: {line}."))
+    },
+    of_run: Some(|_, evidence| of_limit(evidence.io_limit.as_deref())),
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::IoLimit { line } = caveat else { return None };
-    Some(format!("A cgroup limits this process: {line}."))
-}
-
-fn of_run(_: &Outcome, evidence: &Evidence) -> Option<Caveat> {
-    of_limit(evidence.io_limit.as_deref())
-}
 
 /// The line that limits, where there is one.
 pub fn of_limit(line: Option<&str>) -> Option<Caveat> {

@@ -11,11 +11,9 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Partial,
     changes: "No hardware was measured.",
     remedy: "Compare it with other runs of the lab only; `iostack lab cost` counts instructions exactly.",
-    says,
+    says: |caveat| {
+        let Caveat::Lab { device, kernel, clock } = caveat else { return None };
+        Some(format!("Lab: {device} under Linux {kernel} in an emulated machine: {clock}."))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::Lab { device, kernel, clock } = caveat else { return None };
-    Some(format!("Lab: {device} under Linux {kernel} in an emulated machine: {clock}."))
-}

@@ -1,8 +1,8 @@
 //! The load was not full all the time.
 
-use iostack_model::{Caveat, Load, Outcome};
+use iostack_model::{Caveat, Load};
 
-use crate::{Doubt, Evidence, Limit, PLAIN, Weight, percent};
+use crate::{Doubt, Limit, PLAIN, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "load_not_full",
@@ -11,23 +11,19 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Skewed,
     changes: "Rate and latency are not those of the load asked for.",
     remedy: "For rates of a steady load use --ramp and --runtime instead of a count, and run longer.",
-    says,
-    of_run: Some(of_run),
+    says: |caveat| {
+        let Caveat::LoadNotFull { in_flight, little, residual, full } = caveat else { return None };
+        Some(format!(
+            "The load was full for {} of the time only: {in_flight:.1} I/Os were in flight then, rate times latency is \
+         {little:.1} ({} off).",
+            percent(*full),
+            percent(*residual)
+        ))
+    },
+    of_run: Some(|outcome, _| {
+        let Load { in_flight, little, residual, full } = outcome.inside.as_ref()?.load?;
+        (residual > Load::RESIDUAL_MOST).then_some(Caveat::LoadNotFull { in_flight, little, residual, full })
+    }),
     in_simulation: true,
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::LoadNotFull { in_flight, little, residual, full } = caveat else { return None };
-    Some(format!(
-        "The load was full for {} of the time only: {in_flight:.1} I/Os were in flight then, rate times latency is \
-         {little:.1} ({} off).",
-        percent(*full),
-        percent(*residual)
-    ))
-}
-
-fn of_run(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
-    let Load { in_flight, little, residual, full } = outcome.inside.as_ref()?.load?;
-    (residual > Load::RESIDUAL_MOST).then_some(Caveat::LoadNotFull { in_flight, little, residual, full })
-}

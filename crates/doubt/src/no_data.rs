@@ -1,8 +1,8 @@
 //! The engine moves no data: what is counted as bytes reaches no storage.
 
-use iostack_model::{Caveat, Outcome};
+use iostack_model::Caveat;
 
-use crate::{Doubt, Evidence, PLAIN, Weight};
+use crate::{Doubt, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "no_data",
@@ -10,17 +10,13 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Wrong,
     changes: "Rates of bytes are no storage's.",
     remedy: "Read them as calls; ask another engine for data.",
-    says,
-    of_run: Some(of_run),
+    says: |caveat| {
+        let Caveat::NoData { engine } = caveat else { return None };
+        Some(format!("{engine} moves no data: a byte here is a part of a call's block size."))
+    },
+    of_run: Some(|outcome, _| {
+        let engine = outcome.job.engine;
+        (!engine.moves_data()).then(|| Caveat::NoData { engine: engine.name().to_owned() })
+    }),
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::NoData { engine } = caveat else { return None };
-    Some(format!("{engine} moves no data: a byte here is a part of a call's block size."))
-}
-
-fn of_run(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
-    let engine = outcome.job.engine;
-    (!engine.moves_data()).then(|| Caveat::NoData { engine: engine.name().to_owned() })
-}

@@ -3,23 +3,19 @@
 use iostack_model::{Caveat, Outcome};
 
 use crate::common::counts;
-use crate::{Doubt, Evidence, PLAIN, Weight};
+use crate::{Doubt, Evidence, PLAIN};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "no_device_count",
     how: "no block device behind the path, or its accounting is off",
-    weight: Weight::None,
-    changes: "",
     remedy: "Only the application's view is known.",
-    says,
+    says: |caveat| {
+        let Caveat::NoDeviceCount { reason } = caveat else { return None };
+        Some(format!("No device counters confirm this count: {reason}."))
+    },
     of_run: Some(of_run),
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::NoDeviceCount { reason } = caveat else { return None };
-    Some(format!("No device counters confirm this count: {reason}."))
-}
 
 fn of_run(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
     if !outcome.job.engine.moves_data() {

@@ -10,18 +10,16 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Partial,
     changes: "What merging saves is another amount.",
     remedy: "Believe the points, not the line.",
-    says,
+    says: |caveat| {
+        let Caveat::NotLinear { residual, bend } = caveat else { return None };
+        Some(format!(
+            "c + b x does not hold: a point lies {} off the line, and a request more costs {bend:.1} times as much in \
+         large commands as in small ones.",
+            percent(*residual)
+        ))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::NotLinear { residual, bend } = caveat else { return None };
-    Some(format!(
-        "c + b x does not hold: a point lies {} off the line, and a request more costs {bend:.1} times as much in \
-         large commands as in small ones.",
-        percent(*residual)
-    ))
-}
 
 /// Doubt of a line: by the fit's own judgement, and by how far its points are off.
 pub fn of_fit(holds: bool, residual: f64, bend: f64) -> Option<Caveat> {

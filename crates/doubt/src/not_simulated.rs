@@ -11,11 +11,9 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Partial,
     changes: "No hardware was measured.",
     remedy: "Expect a real system to differ by what it does.",
-    says,
+    says: |caveat| {
+        let Caveat::NotSimulated { what } = caveat else { return None };
+        Some(format!("Not simulated: {what}."))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::NotSimulated { what } = caveat else { return None };
-    Some(format!("Not simulated: {what}."))
-}

@@ -1,8 +1,8 @@
 //! `io_uring` handed the I/O to kernel workers instead of submitting it.
 
-use iostack_model::{Caveat, Engine, Nanos, Outcome};
+use iostack_model::{Caveat, Engine, Nanos};
 
-use crate::{Doubt, Evidence, Limit, PLAIN, Weight, percent};
+use crate::{Doubt, Limit, PLAIN, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "punted",
@@ -11,29 +11,20 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Skewed,
     changes: "io_uring's figures are those of its workers.",
     remedy: "Use psync or libaio on this device; they cost less here.",
-    says,
-    of_run: Some(of_run),
+    says: |caveat| {
+        let Caveat::Punted { workers, cpu_share } = caveat else { return None };
+        let (s, share) = (if *workers == 1 { "" } else { "s" }, percent(*cpu_share));
+        Some(format!("io_uring handed I/O to {workers} kernel worker{s} ({share} of the CPU time)."))
+    },
+    of_run: Some(|outcome, evidence| {
+        let Engine::IoUring { submit_poll: false, .. } = outcome.job.engine else { return None };
+        of_workers(evidence.workers, outcome.cpu.workers, outcome.cpu.total())
+    }),
     ..PLAIN
 };
 
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::Punted { workers, cpu_share } = caveat else { return None };
-    Some({
-        let s = if *workers == 1 { "" } else { "s" };
-        format!(
-            "io_uring handed I/O to {workers} kernel worker{s} ({} of the CPU time).",
-            percent(*cpu_share)
-        )
-    })
-}
-
 /// Share of the CPU time below which the workers did something else.
 const SHARE_LEAST: f64 = 0.05;
-
-fn of_run(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
-    let Engine::IoUring { submit_poll: false, .. } = outcome.job.engine else { return None };
-    of_workers(evidence.workers, outcome.cpu.workers, outcome.cpu.total())
-}
 
 /// So many workers took this of the CPU time in all.
 pub fn of_workers(workers: u32, took: Nanos, all: Nanos) -> Option<Caveat> {

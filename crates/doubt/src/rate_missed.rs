@@ -2,7 +2,7 @@
 
 use iostack_model::{Caveat, Outcome};
 
-use crate::{Doubt, Evidence, Limit, PLAIN, Weight};
+use crate::{Doubt, Limit, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "rate_missed",
@@ -11,23 +11,19 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Skewed,
     changes: "Latencies are those of an overload.",
     remedy: "Lower the rate, raise the depth, or take it as the limit.",
-    says,
-    of_run: Some(of_run),
+    says: |caveat| {
+        let Caveat::RateMissed { asked, achieved } = caveat else { return None };
+        Some(format!("{asked:.0} I/Os per second were asked for, {achieved:.0} reached."))
+    },
+    of_run: Some(|outcome, _| {
+        missed(outcome).map(|(asked, achieved)| Caveat::RateMissed { asked, achieved })
+    }),
     in_simulation: true,
     ..PLAIN
 };
 
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::RateMissed { asked, achieved } = caveat else { return None };
-    Some(format!("{asked:.0} I/Os per second were asked for, {achieved:.0} reached."))
-}
-
 /// Share of the rate that is enough.
 const ENOUGH: f64 = 0.98;
-
-fn of_run(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
-    missed(outcome).map(|(asked, achieved)| Caveat::RateMissed { asked, achieved })
-}
 
 /// I/Os per second asked and reached, when fewer were reached than chance explains.
 pub fn missed(outcome: &Outcome) -> Option<(f64, f64)> {

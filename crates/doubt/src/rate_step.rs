@@ -11,11 +11,9 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Partial,
     changes: "The mean is of several levels.",
     remedy: "Suspect a token bucket or a cap; run longer and trust the level after it.",
-    says,
+    says: |caveat| {
+        let Caveat::RateStep { at, before, after } = caveat else { return None };
+        Some(format!("The rate stepped from {before:.0} to {after:.0} IOPS at {at}."))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::RateStep { at, before, after } = caveat else { return None };
-    Some(format!("The rate stepped from {before:.0} to {after:.0} IOPS at {at}."))
-}

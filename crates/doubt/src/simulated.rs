@@ -11,13 +11,11 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Partial,
     changes: "No hardware was measured.",
     remedy: "`iostack sim show DEVICE` lists them; measure a real one where you can.",
-    says,
+    says: |caveat| {
+        let Caveat::Simulated { device, sourced, fitted, assumed } = caveat else { return None };
+        Some(format!(
+            "Simulated: {device} rests on {sourced} numbers with a source, {fitted} fitted, {assumed} assumed."
+        ))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::Simulated { device, sourced, fitted, assumed } = caveat else { return None };
-    Some(format!(
-        "Simulated: {device} rests on {sourced} numbers with a source, {fitted} fitted, {assumed} assumed."
-    ))
-}

@@ -11,11 +11,9 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Partial,
     changes: "The mean is of several levels.",
     remedy: "Run longer, until the rate is level; watch temperature and clock rates.",
-    says,
+    says: |caveat| {
+        let Caveat::Slope { per_minute } = caveat else { return None };
+        Some(format!("The rate drifted by {} a minute.", percent(*per_minute)))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::Slope { per_minute } = caveat else { return None };
-    Some(format!("The rate drifted by {} a minute.", percent(*per_minute)))
-}

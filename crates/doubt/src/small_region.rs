@@ -1,8 +1,8 @@
 //! The region is small enough to sit in a cache below (controller, hypervisor).
 
-use iostack_model::{Bytes, Caveat, Machine, Outcome, Storage};
+use iostack_model::{Bytes, Caveat, Machine, Storage};
 
-use crate::{Doubt, Evidence, Intent, PLAIN, Scope, Weight};
+use crate::{Doubt, Intent, PLAIN, Scope, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "small_region",
@@ -12,20 +12,16 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Partial,
     changes: "Figures and verdict may be of that cache, not of the medium.",
     remedy: "Use a larger region (--size) to be sure of the medium.",
-    says,
-    of_run: Some(of_run),
+    says: |caveat| {
+        let Caveat::SmallRegion { region, memory } = caveat else { return None };
+        Some(format!("The region of {region} may fit a cache below; this machine has {memory} of memory."))
+    },
+    of_run: Some(|outcome, evidence| {
+        let reads = outcome.read.latency.count > 0 && outcome.job.engine.moves_data();
+        of_region(evidence.region, evidence.machine.as_ref()?, &outcome.storage).filter(|_| reads)
+    }),
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::SmallRegion { region, memory } = caveat else { return None };
-    Some(format!("The region of {region} may fit a cache below; this machine has {memory} of memory."))
-}
-
-fn of_run(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
-    let reads = outcome.read.latency.count > 0 && outcome.job.engine.moves_data();
-    of_region(evidence.region, evidence.machine.as_ref()?, &outcome.storage).filter(|_| reads)
-}
 
 /// Reads of a region this small may be answered by the host of a virtual machine, who has at least the memory of its guest. What a
 /// loop device or zram reads is known to be elsewhere.

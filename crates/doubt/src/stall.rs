@@ -12,24 +12,17 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Skewed,
     changes: "Percentiles are too good.",
     remedy: "Ask with a rate (--rate) to see how many a stall hits, or look for its cause.",
-    says,
+    says: |caveat| {
+        let Caveat::Stall { at, longest, waiting } = caveat else { return None };
+        let lacked = (waiting.0 * 2 >= longest.0).then(|| format!("; its thread lacked a CPU for {waiting}"));
+        let lacked = lacked.unwrap_or_default();
+        Some(format!(
+            "An I/O took {longest} in the element at {at}, and a closed loop asked nothing meanwhile{lacked}."
+        ))
+    },
     of_run: Some(of_run),
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::Stall { at, longest, waiting } = caveat else { return None };
-    Some({
-        let cpu = if waiting.0 * 2 >= longest.0 {
-            format!("; its thread lacked a CPU for {waiting}")
-        } else {
-            String::new()
-        };
-        format!(
-            "An I/O took {longest} in the element at {at}, and a closed loop asked nothing meanwhile{cpu}."
-        )
-    })
-}
 
 /// A stall is an I/O that takes this long at least,
 const LEAST: Nanos = Nanos::millis(100);

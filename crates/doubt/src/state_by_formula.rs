@@ -10,11 +10,9 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Partial,
     changes: "No hardware was measured.",
     remedy: "Use a smaller device, or write it with a job first, to check.",
-    says,
+    says: |caveat| {
+        let Caveat::StateByFormula { how } = caveat else { return None };
+        Some(format!("The state at the start was not written: {how}."))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::StateByFormula { how } = caveat else { return None };
-    Some(format!("The state at the start was not written: {how}."))
-}

@@ -1,8 +1,8 @@
 //! The hypervisor took CPU time away.
 
-use iostack_model::{Caveat, Outcome};
+use iostack_model::Caveat;
 
-use crate::{Doubt, Evidence, Limit, PLAIN, Scope, Weight, percent};
+use crate::{Doubt, Limit, PLAIN, Scope, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "steal",
@@ -12,22 +12,16 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Skewed,
     changes: "Rates may be too low, latencies too high.",
     remedy: "Repeat when the host is quieter; compare within one run only.",
-    says,
-    of_run: Some(of_run),
+    says: |caveat| {
+        let Caveat::Steal { share } = caveat else { return None };
+        Some(format!("The hypervisor took {} of the CPU time.", percent(*share)))
+    },
+    of_run: Some(|outcome, _| of_share(outcome.cpu.steal)),
     ..PLAIN
 };
 
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::Steal { share } = caveat else { return None };
-    Some(format!("The hypervisor took {} of the CPU time.", percent(*share)))
-}
-
 /// Share of all CPU time above which it matters.
 const MOST: f64 = 0.01;
-
-fn of_run(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
-    of_share(outcome.cpu.steal)
-}
 
 /// This share of all CPU time was taken.
 pub fn of_share(share: f64) -> Option<Caveat> {

@@ -10,14 +10,12 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Skewed,
     changes: "Rates are means over a time that may not have been.",
     remedy: "Mend its time stamp if it is wrong, or replay with --replay-speed max, which reads none.",
-    says,
+    says: |caveat| {
+        let Caveat::TraceLeap { line, after } = caveat else { return None };
+        Some(format!(
+            "Line {line} of the trace comes {:.1} days after the one before it.",
+            after.as_secs_f64() / 86_400.0
+        ))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::TraceLeap { line, after } = caveat else { return None };
-    Some(format!(
-        "Line {line} of the trace comes {:.1} days after the one before it.",
-        after.as_secs_f64() / 86_400.0
-    ))
-}

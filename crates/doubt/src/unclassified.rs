@@ -11,14 +11,12 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Partial,
     changes: "Stages and layers are those of the rest.",
     remedy: "Look at the functions; add rules for this kernel.",
-    says,
+    says: |caveat| {
+        let Caveat::Unclassified { share } = caveat else { return None };
+        Some(format!("The layer rules do not know {} of the kernel's samples for sure.", percent(*share)))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::Unclassified { share } = caveat else { return None };
-    Some(format!("The layer rules do not know {} of the kernel's samples for sure.", percent(*share)))
-}
 
 /// Share of the samples below which there is nothing to say.
 const MOST: f64 = 0.01;

@@ -11,14 +11,12 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Partial,
     changes: "Stages and layers are those of the rest.",
     remedy: "Believe the stages only as far as the rest is alike.",
-    says,
+    says: |caveat| {
+        let Caveat::Unmatched { unmatched, ios } = caveat else { return None };
+        Some(format!("{unmatched} of {ios} I/Os were not seen from end to end."))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::Unmatched { unmatched, ios } = caveat else { return None };
-    Some(format!("{unmatched} of {ios} I/Os were not seen from end to end."))
-}
 
 /// Share of the I/Os below which there is nothing to say.
 const MOST: f64 = 0.001;

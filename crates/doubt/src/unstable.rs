@@ -2,24 +2,20 @@
 
 use iostack_model::{Caveat, Outcome};
 
-use crate::{Doubt, Limit, PLAIN, Scope, Weight, percent};
+use crate::{Doubt, Limit, PLAIN, Scope, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "unstable",
     how: "the 95 % interval of the rate is over {} wide, either way; of a check: in over a quarter of its runs",
     limit: Some(Limit::Share(iostack_stats::UNSTABLE)),
     scope: Scope::Rate,
-    weight: Weight::None,
-    changes: "",
     remedy: "Run longer, or on a quieter machine.",
-    says,
+    says: |caveat| {
+        let Caveat::Unstable { relative } = caveat else { return None };
+        Some(format!("The rate was uneven: the 95 % interval is +-{}.", percent(*relative)))
+    },
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::Unstable { relative } = caveat else { return None };
-    Some(format!("The rate was uneven: the 95 % interval is +-{}.", percent(*relative)))
-}
 
 /// Share of many runs above which the storage or the machine is uneven.
 const MOST_OF_MANY: f64 = 0.25;

@@ -1,8 +1,8 @@
 //! Part of the region has never been written.
 
-use iostack_model::{Caveat, Outcome};
+use iostack_model::Caveat;
 
-use crate::{Doubt, Evidence, PLAIN, Weight};
+use crate::{Doubt, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "unwritten_extents",
@@ -10,18 +10,14 @@ pub(crate) const DOUBT: Doubt = Doubt {
     weight: Weight::Wrong,
     changes: "Reads look faster than the medium is.",
     remedy: "Write the region once before reading it.",
-    says,
-    of_run: Some(of_run),
+    says: |caveat| {
+        let Caveat::UnwrittenExtents { unwritten, region } = caveat else { return None };
+        Some(format!("{unwritten} of {region} were never written: the medium is not read there."))
+    },
+    of_run: Some(|outcome, evidence| {
+        let (unwritten, region) = evidence.unwritten?;
+        let reads = outcome.read.latency.count > 0;
+        (reads && unwritten.0 > 0).then_some(Caveat::UnwrittenExtents { unwritten, region })
+    }),
     ..PLAIN
 };
-
-fn says(caveat: &Caveat) -> Option<String> {
-    let Caveat::UnwrittenExtents { unwritten, region } = caveat else { return None };
-    Some(format!("{unwritten} of {region} were never written: the medium is not read there."))
-}
-
-fn of_run(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
-    let (unwritten, region) = evidence.unwritten?;
-    let reads = outcome.read.latency.count > 0;
-    (reads && unwritten.0 > 0).then_some(Caveat::UnwrittenExtents { unwritten, region })
-}

@@ -15,7 +15,7 @@ use crate::sys;
 /// (Documentation/block/stat.rst).
 const SECTOR: u64 = 512;
 
-/// What a device (`nvme0n1`) or a partition (`nvme0n1p2`) has counted since it appeared; `None` when there is none.
+/// Counts of a device (`nvme0n1`) or a partition (`nvme0n1p2`) since it appeared; `None` when there is none.
 ///
 /// A flush without data (fsync of a device) counts twice: as a flush, and as a write of no bytes (seen on Linux 6.18:
 /// 97 writes with a sync each move the writes by 194 and the flushes by 97). Compare bytes where syncs are about.
@@ -59,13 +59,11 @@ pub fn difference(before: &DeviceCount, after: &DeviceCount) -> DeviceCount {
         bytes: minus(after.bytes, before.bytes),
         flushes: after.flushes.saturating_sub(before.flushes),
         busy: after.busy - before.busy,
-        in_device: before.in_device.zip(after.in_device).map(|(before, after)| {
-            [0, 1, 2].map(|direction| Nanos(after[direction].0.saturating_sub(before[direction].0)))
-        }),
-        queued: before
-            .queued
-            .zip(after.queued)
-            .map(|(before, after)| Nanos(after.0.saturating_sub(before.0))),
+        in_device: before
+            .in_device
+            .zip(after.in_device)
+            .map(|(before, after)| [0, 1, 2].map(|direction| after[direction] - before[direction])),
+        queued: before.queued.zip(after.queued).map(|(before, after)| after - before),
     }
 }
 

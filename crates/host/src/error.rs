@@ -10,13 +10,10 @@ use iostack_model::Bytes;
 pub enum HostError {
     /// Nothing is there.
     #[error(
-        "`{typed}` does not exist; name a directory, file or block device that does, or write `file:PATH` \
+        "`{0}` does not exist; name a directory, file or block device that does, or write `file:PATH` \
          to have a file made"
     )]
-    Missing {
-        /// Target as it was typed.
-        typed: String,
-    },
+    Missing(String),
     /// There is no `/proc`, where what is held is named by its descriptor.
     #[error("`/proc` is not mounted here, and files are held by it; mount it: mount -t proc proc /proc")]
     NoProc,
@@ -56,31 +53,22 @@ pub enum HostError {
     },
     /// A file would be made among the device nodes.
     #[error(
-        "`{path}` is no device, and no file is made in /dev: it would be in memory; is the name mistyped? \
+        "`{0}` is no device, and no file is made in /dev: it would be in memory; is the name mistyped? \
          `lsblk` lists the devices there are"
     )]
-    NewInDev {
-        /// The file that would be made, or its directory.
-        path: PathBuf,
-    },
+    NewInDev(PathBuf),
     /// A file lies among the device nodes.
     #[error(
-        "`{path}` is a file in /dev, which is in memory, and no device; remove it, `lsblk` lists the devices \
+        "`{0}` is a file in /dev, which is in memory, and no device; remove it, `lsblk` lists the devices \
          there are"
     )]
-    FileInDev {
-        /// The file concerned.
-        path: PathBuf,
-    },
+    FileInDev(PathBuf),
     /// A file was to be made, and its name is taken.
     #[error(
-        "`{path}` was not there and is now, or is a link to what is not there; nothing was written: try \
+        "`{0}` was not there and is now, or is a link to what is not there; nothing was written: try \
          again, or name the file itself"
     )]
-    Appeared {
-        /// The name that was asked for.
-        path: PathBuf,
-    },
+    Appeared(PathBuf),
     /// Somebody else's file was found under the name of ours, and could not be given its name back.
     #[error("`{path}` was replaced meanwhile; what replaced it is now `{aside}`, rename it back")]
     MovedAside {
@@ -132,11 +120,8 @@ pub enum HostError {
         what: &'static str,
     },
     /// Nothing is recognised on it, which does not mean that nothing is there.
-    #[error("`{path}` is a block device; pass --destroy-data to overwrite whatever it holds")]
-    Device {
-        /// The target, links resolved.
-        path: PathBuf,
-    },
+    #[error("`{0}` is a block device; pass --destroy-data to overwrite whatever it holds")]
+    Device(PathBuf),
     /// It takes no writes.
     #[error("`{path}` is read-only ({why}); choose another target, or read only")]
     ReadOnly {
@@ -147,36 +132,22 @@ pub enum HostError {
     },
     /// The file was there before us.
     #[error(
-        "`{path}` exists and was not made by iostack; pass --destroy-data to overwrite it, or name a file \
+        "`{0}` exists and was not made by iostack; pass --destroy-data to overwrite it, or name a file \
          that does not exist"
     )]
-    NotOurs {
-        /// The target, links resolved.
-        path: PathBuf,
-    },
+    NotOurs(PathBuf),
     /// Somebody keeps data in it.
     #[error(
-        "`{path}` keeps the data of a drive (`iostack serve --store`); pass --destroy-data to overwrite it, or \
+        "`{0}` keeps the data of a drive (`iostack serve --store`); pass --destroy-data to overwrite it, or \
          name another file"
     )]
-    Kept {
-        /// The target, links resolved.
-        path: PathBuf,
-    },
+    Kept(PathBuf),
     /// A run writes to what is to be served.
-    #[error(
-        "`{path}` is in use: another run of iostack writes to it; wait until it ends, or name another file"
-    )]
-    Written {
-        /// The file concerned.
-        path: PathBuf,
-    },
+    #[error("`{0}` is in use: another run of iostack writes to it; wait until it ends, or name another file")]
+    Written(PathBuf),
     /// This user may not write there.
-    #[error("`{path}` cannot be written by this user; choose another target, or run as a user who may")]
-    NotWritable {
-        /// The target, links resolved.
-        path: PathBuf,
-    },
+    #[error("`{0}` cannot be written by this user; choose another target, or run as a user who may")]
+    NotWritable(PathBuf),
     /// The file system is too full.
     #[error("`{path}` has {free} free and {needed} are needed; free some space, or ask for less with --size")]
     NoSpace {
@@ -210,11 +181,8 @@ pub enum HostError {
         free: Bytes,
     },
     /// The kernel does not know this device.
-    #[error("there is no block device `{device}`; `lsblk` lists those there are")]
-    NoDevice {
-        /// The device's name.
-        device: String,
-    },
+    #[error("there is no block device `{0}`; `lsblk` lists those there are")]
+    NoDevice(String),
     /// The device does not have this scheduler.
     #[error("{device} has no scheduler `{name}`; it has {choices}")]
     NoScheduler {

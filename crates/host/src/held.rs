@@ -72,7 +72,7 @@ impl Held {
         let made =
             OpenOptions::new().read(true).write(true).create_new(true).open(folder.handle().join(name));
         let file = made.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => HostError::Appeared { path: path.to_owned() },
+            ErrorKind::AlreadyExists => HostError::Appeared(path.to_owned()),
             _ => refused(error),
         })?;
         let held = Held::hold(file, path)?;
@@ -84,7 +84,7 @@ impl Held {
     /// The folder of a name that nothing has, which its `path` is.
     pub fn place(path: &Path) -> Result<Held, HostError> {
         if fs::symlink_metadata(path).is_ok() {
-            return Err(HostError::Appeared { path: path.to_owned() });
+            return Err(HostError::Appeared(path.to_owned()));
         }
         let folder = folder_of(path)?;
         crate::permit_write(&folder, false)?;
@@ -113,7 +113,7 @@ impl Held {
         let target = TargetName { kind, path: path.to_owned() };
         let held = Held { file, target, identity: Identity::of_metadata(&data), claim: OnceLock::new() };
         if kind == TargetKind::File && held.is_among_devices() {
-            return Err(HostError::FileInDev { path: path.to_owned() });
+            return Err(HostError::FileInDev(path.to_owned()));
         }
         Ok(held)
     }
@@ -281,7 +281,7 @@ fn folder(path: &Path, made: &Path) -> Result<Held, HostError> {
         return Err(HostError::refused(path, "make a file in", ErrorKind::NotADirectory.into()));
     }
     if held.is_among_devices() {
-        return Err(HostError::NewInDev { path: made.to_owned() });
+        return Err(HostError::NewInDev(made.to_owned()));
     }
     Ok(held)
 }

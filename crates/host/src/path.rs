@@ -11,7 +11,7 @@ use crate::sys;
 
 /// A stretch of the caller's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct LoopTurn {
     /// Clock ticks from begin to end.
     pub ticks: u64,
     /// The thread lost its CPU to another in between: the ticks are not its own.
@@ -19,20 +19,20 @@ pub struct Turn {
 }
 
 /// `count` system calls that do nothing (getppid, which no library caches).
-pub fn null_calls(count: u32) -> Turn {
+pub fn null_calls(count: u32) -> LoopTurn {
     turn(count, || {
         std::hint::black_box(sys::parent_process());
     })
 }
 
 /// The same loop without the call.
-pub fn no_calls(count: u32) -> Turn {
+pub fn no_calls(count: u32) -> LoopTurn {
     turn(count, || {
         std::hint::black_box(());
     })
 }
 
-fn turn(count: u32, step: impl Fn()) -> Turn {
+fn turn(count: u32, step: impl Fn()) -> LoopTurn {
     let clock = Clock::calibrated();
     let switches = sys::usage(libc::RUSAGE_THREAD).switches_involuntary;
     let begin = clock.now();
@@ -40,7 +40,7 @@ fn turn(count: u32, step: impl Fn()) -> Turn {
         step();
     }
     let ticks = clock.now().saturating_sub(begin);
-    Turn { ticks, disturbed: sys::usage(libc::RUSAGE_THREAD).switches_involuntary != switches }
+    LoopTurn { ticks, disturbed: sys::usage(libc::RUSAGE_THREAD).switches_involuntary != switches }
 }
 
 /// CPU time, in ns, of two threads on one CPU that hand a byte back and forth through pipes `rounds` times: each round is two

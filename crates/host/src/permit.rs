@@ -44,7 +44,7 @@ pub fn permit_write(target: &Held, destroy_data: bool) -> Result<(), HostError> 
 /// while what this gives is open.
 pub fn permit_store(target: &Held, destroy_data: bool) -> Result<File, HostError> {
     match permit_file(target, destroy_data) {
-        Err(HostError::Kept { .. }) => {}
+        Err(HostError::Kept(_)) => {}
         // A store of before there was a mark for it; it holds what a program of the served disk put there.
         Err(HostError::Signature { .. }) if target.is_made() => {}
         other => other?,
@@ -56,7 +56,7 @@ pub fn permit_store(target: &Held, destroy_data: bool) -> Result<File, HostError
         Ok(()) => Ok(file),
         // Somebody shares it: that is no server.
         Err(TryLockError::WouldBlock) => match file.try_lock_shared() {
-            Ok(()) => Err(HostError::Written { path: path.to_owned() }),
+            Ok(()) => Err(HostError::Written(path.to_owned())),
             Err(_) => Err(served(target)),
         },
         Err(TryLockError::Error(error)) => Err(HostError::refused(path, "lock", error)),
@@ -99,7 +99,7 @@ fn why_not(device: &Path, error: io::Error) -> HostError {
     let path = device.to_owned();
     match error.raw_os_error() {
         Some(libc::EBUSY) => HostError::InUse { path, why: EXCLUSIVE.to_owned() },
-        Some(libc::EACCES | libc::EPERM) => HostError::NotWritable { path },
+        Some(libc::EACCES | libc::EPERM) => HostError::NotWritable(path),
         Some(libc::EROFS) => HostError::ReadOnly { path, why: "the device takes no writes".to_owned() },
         _ => HostError::refused(device, "open", error),
     }
@@ -110,7 +110,7 @@ fn permit_directory(directory: &Held) -> Result<(), HostError> {
     if sys::may(&directory.handle(), libc::W_OK | libc::X_OK) {
         Ok(())
     } else {
-        Err(HostError::NotWritable { path: directory.path().to_owned() })
+        Err(HostError::NotWritable(directory.path().to_owned()))
     }
 }
 
@@ -129,16 +129,16 @@ fn permit_file(file: &Held, destroy_data: bool) -> Result<(), HostError> {
     file_in_use(&Root::live(), file)?;
     not_read_only(file)?;
     if !sys::may(&file.handle(), libc::W_OK) {
-        return Err(HostError::NotWritable { path: path() });
+        return Err(HostError::NotWritable(path()));
     }
     if destroy_data {
         return Ok(());
     }
     if marks::is_kept(file) {
-        return Err(HostError::Kept { path: path() });
+        return Err(HostError::Kept(path()));
     }
     if !file.is_made() {
-        return Err(HostError::NotOurs { path: path() });
+        return Err(HostError::NotOurs(path()));
     }
     match content(file)? {
         None => Ok(()),
@@ -192,13 +192,13 @@ fn permit_device(target: &Held, destroy_data: bool) -> Result<(), HostError> {
     let path = &target.path().to_owned();
     let root = Root::live();
     let name = chain::name_of_path(&root, &target.handle())
-        .ok_or_else(|| HostError::NoDevice { device: path.display().to_string() })?;
+        .ok_or_else(|| HostError::NoDevice(path.display().to_string()))?;
     device_in_use(&root, &name, path)?;
     if number(&root.block(&name).join("ro")) == Some(1) {
         return Err(HostError::ReadOnly { path: path.clone(), why: "the device takes no writes".to_owned() });
     }
     if !sys::may(&target.handle(), libc::R_OK | libc::W_OK) {
-        return Err(HostError::NotWritable { path: path.clone() });
+        return Err(HostError::NotWritable(path.clone()));
     }
     // The claim also shows what this mount namespace hides.
     target.claim().map_err(|error| why_not(path, error))?;
@@ -209,7 +209,7 @@ fn permit_device(target: &Held, destroy_data: bool) -> Result<(), HostError> {
         return Err(HostError::Partitioned { path: path.clone(), what });
     }
     match content(target)? {
-        None => Err(HostError::Device { path: path.clone() }),
+        None => Err(HostError::Device(path.clone())),
         Some(FoundSignature::Table(what)) => {
             Err(HostError::Partitioned { path: path.clone(), what: what.to_owned() })
         }

@@ -43,7 +43,7 @@ pub fn resolve(typed: impl AsRef<OsStr>) -> Result<TargetName, HostError> {
         Ok(path) => existing(shown, wanted, path),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let new = (wanted == Some(TargetKind::File)).then(|| new_file(Path::new(path))).flatten();
-            new.ok_or_else(|| HostError::Missing { typed: shown.to_string() })
+            new.ok_or_else(|| HostError::Missing(shown.to_string()))
         }
         Err(error) => Err(HostError::refused(Path::new(path), "look at", error)),
     }
@@ -102,7 +102,7 @@ pub fn target_size(target: &Held) -> Result<Bytes, HostError> {
     }
 }
 
-/// What offsets and lengths of direct I/O must be a multiple of. The kernel says so for files and devices since 6.1;
+/// Unit of the offsets and lengths of direct I/O. The kernel says so for files and devices since 6.1;
 /// else it is the logical block of the device behind them, and 512 where there is no device.
 pub fn logical_block(target: &Held) -> Result<Bytes, HostError> {
     let stated = sys::extended(&target.handle());

@@ -122,14 +122,11 @@ const SCRATCH_MIN: Bytes = Bytes::mib(256);
 
 /// The size of a check's scratch file and the reason for it in words, or that there is no room for one.
 pub fn scratch_size(free: Bytes, memory: &Memory, effort: Effort) -> Result<(Bytes, String), HostError> {
+    let twice = (memory.total * 2).max(Bytes::gib(4));
     let (wanted, share, wish) = match effort {
         Effort::Quick => (Bytes::gib(1), 4, "1 GiB".to_owned()),
         Effort::Default => (Bytes::gib(4), 10, "4 GiB".to_owned()),
-        Effort::Full => (
-            (memory.total * 2).max(Bytes::gib(4)),
-            4,
-            format!("twice the memory ({})", (memory.total * 2).max(Bytes::gib(4))),
-        ),
+        Effort::Full => (twice, 4, format!("twice the memory ({twice})")),
     };
     // The smallest file must leave at least as much free again.
     let needed = SCRATCH_MIN * 2;

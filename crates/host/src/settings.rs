@@ -115,8 +115,8 @@ fn put_back(setting: &Path, before: &str, entry: &Path) -> io::Result<()> {
 
 /// Gives `device` (`nvme0n1`, not a partition) the scheduler `name` until the guard is dropped.
 pub fn set_scheduler(device: &str, name: &str, journal: &Journal) -> Result<SettingGuard, HostError> {
-    let setting = scheduler_file(&journal.root, device)
-        .ok_or_else(|| HostError::NoDevice { device: device.to_owned() })?;
+    let setting =
+        scheduler_file(&journal.root, device).ok_or_else(|| HostError::NoDevice(device.to_owned()))?;
     let _lock = journal.lock();
     // First what a dead run left, or its choice would be taken for the user's.
     restore(journal, device);

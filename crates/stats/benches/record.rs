@@ -19,7 +19,7 @@ struct Size {
 }
 
 /// Does its work and returns how many times, and a checksum.
-type Bench = fn(&[u64], &Size) -> (usize, u64);
+type RecordBench = fn(&[u64], &Size) -> (usize, u64);
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -32,7 +32,7 @@ fn main() {
         Size { records: 1_000, intervals: 3, repetitions: 2 }
     };
     let latencies = latencies();
-    let benches: [(&str, Bench); 4] =
+    let benches: [(&str, RecordBench); 4] =
         [("nothing", nothing), ("record", record), ("overlapped", overlapped), ("interval", interval)];
     for (name, run) in benches {
         if only.is_none_or(|only| only == name) {

@@ -263,20 +263,21 @@ fn flushes(job: &Job) -> String {
 mod tests {
     use super::*;
 
-    fn says(caveat: &Caveat) -> String {
-        format!("{caveat:?}")
-    }
     use crate::compare::tests::outcome;
     use iostack_model::{BlockDevice, BlockSizes, Bytes, Queue};
 
-    fn names(a: &Outcome, b: &Outcome, machines: (&Machine, &Machine)) -> Vec<String> {
-        differences(a, b, machines, says).into_iter().map(|difference| difference.name).collect()
+    /// Differences of two outcomes of machines of which nothing is known.
+    fn told(a: &Outcome, b: &Outcome) -> Vec<Difference> {
+        differences(a, b, (&Machine::default(), &Machine::default()), |caveat| format!("{caveat:?}"))
+    }
+
+    fn names(differences: Vec<Difference>) -> Vec<String> {
+        differences.into_iter().map(|difference| difference.name).collect()
     }
 
     #[test]
     fn equal_conditions_have_no_differences() {
-        let machine = Machine::default();
-        assert_eq!(differences(&outcome(1, 1e4), &outcome(2, 2e4), (&machine, &machine), says), []);
+        assert_eq!(told(&outcome(1, 1e4), &outcome(2, 2e4)), []);
     }
 
     #[test]
@@ -287,14 +288,13 @@ mod tests {
         b.kernel.clock_source = "hpet".to_owned();
         b.kernel.mitigations = vec![("spectre_v2".to_owned(), "Vulnerable".to_owned())];
         let one = outcome(1, 1e4);
-        assert_eq!(names(&one, &one, (&a, &b)), ["kernel", "clock source", "mitigation spectre_v2"]);
-        let all = differences(&one, &one, (&a, &b), says);
+        let all = differences(&one, &one, (&a, &b), |_| String::new());
         assert_eq!((all[2].a.as_str(), all[2].b.as_str()), ("none", "Vulnerable"));
+        assert_eq!(names(all), ["kernel", "clock source", "mitigation spectre_v2"]);
     }
 
     #[test]
     fn a_difference_of_jobs_and_storage_is_named() {
-        let machine = Machine::default();
         let (a, mut b) = (outcome(1, 1e4), outcome(1, 1e4));
         b.job.engine = Engine::IO_URING;
         b.job.queue_depth = 32;
@@ -303,7 +303,7 @@ mod tests {
         b.job.size = Some(Amount::Bytes(Bytes::gib(1)));
         let queue = Queue { scheduler: "kyber".to_owned(), requests: 64, ..Queue::default() };
         b.storage.devices = vec![BlockDevice { queue, ..BlockDevice::default() }];
-        let told = names(&a, &b, (&machine, &machine));
+        let told = names(told(&a, &b));
         for name in ["engine", "queue depth", "block size", "direct", "region size", "scheduler"] {
             assert!(told.iter().any(|other| other == name), "{name} is not in {told:?}");
         }
@@ -311,10 +311,9 @@ mod tests {
 
     #[test]
     fn the_depth_that_a_synchronous_engine_ignores_is_no_difference() {
-        let machine = Machine::default();
         let (a, mut b) = (outcome(1, 1e4), outcome(1, 1e4));
         b.job.queue_depth = 32;
-        assert_eq!(names(&a, &b, (&machine, &machine)), [""; 0]);
+        assert_eq!(told(&a, &b), []);
     }
 
     #[test]
@@ -323,28 +322,23 @@ mod tests {
         let mut machine = Machine::default();
         machine.kernel.release = "6.18.0".to_owned();
         other.inside = Some(Inside { device: "tlc".to_owned(), seed: 7, ..Inside::default() });
-        let told = differences(&one, &other, (&machine, &Machine::default()), says);
-        let [only] = &told[..] else { panic!("{told:?}") };
+        let all = differences(&one, &other, (&machine, &Machine::default()), |_| String::new());
+        let [only] = &all[..] else { panic!("{all:?}") };
         let texts = [&only.name, &only.a, &only.b].map(String::as_str);
         assert_eq!(texts, ["origin of the figures", "measured", "simulated (tlc)"]);
         let mut changed = other.clone();
         let inside = changed.inside.as_mut().expect("just made");
         inside.seed = 8;
         inside.changed.push(("flash.queue_depth".to_owned(), "64".to_owned()));
-        let nowhere = Machine::default();
-        assert_eq!(
-            names(&other, &changed, (&nowhere, &nowhere)),
-            ["changed numbers", "seed of the simulation"]
-        );
+        assert_eq!(names(told(&other, &changed)), ["changed numbers", "seed of the simulation"]);
     }
 
     #[test]
     fn a_caveat_of_one_outcome_alone_is_a_difference() {
-        let machine = Machine::default();
         let (mut a, mut b) = (outcome(1, 1e4), outcome(1, 1e4));
         a.caveats = vec![Caveat::Steal { share: 0.1 }, Caveat::GeneratorBound { busy: 1.0 }];
         b.caveats = vec![Caveat::Steal { share: 0.2 }];
-        let told = differences(&a, &b, (&machine, &machine), says);
+        let told = told(&a, &b);
         assert_eq!(told.len(), 1, "both have steal");
         assert_eq!((told[0].name.as_str(), told[0].b.as_str()), ("caveat", "none"));
         assert!(told[0].a.contains("GeneratorBound"));

@@ -32,16 +32,11 @@ pub(crate) fn directions(outcome: &Outcome) -> Vec<Direction> {
 /// All figures of an outcome; those of single directions bear its name when there is more than one.
 pub(crate) fn figures(outcome: &Outcome, by_direction: bool) -> Vec<OutcomeFigure> {
     let all = FlowPart::all(outcome);
-    let mut figures = vec![
-        figure("", "IOPS", Unit::PerSecond, Aim::Higher, all.iops()),
-        figure("", "bandwidth", Unit::BytesPerSecond, Aim::Higher, all.bandwidth()),
-    ];
+    let mut figures = Vec::from(rates("", &all));
     if by_direction {
         for direction in directions(outcome) {
-            let part = FlowPart::of_direction(outcome, direction);
-            let name = direction.name();
-            figures.push(figure(name, "IOPS", Unit::PerSecond, Aim::Higher, part.iops()));
-            figures.push(figure(name, "bandwidth", Unit::BytesPerSecond, Aim::Higher, part.bandwidth()));
+            let (name, part) = (direction.name(), FlowPart::of_direction(outcome, direction));
+            figures.extend(rates(name, &part));
             figures.extend(latencies(name, &part));
         }
     } else {
@@ -67,6 +62,13 @@ pub fn followed(outcome: &Outcome) -> [Option<Interval>; 3] {
 fn figure(direction: &str, name: &str, unit: Unit, aim: Aim, value: Interval) -> OutcomeFigure {
     let name = if direction.is_empty() { name.to_owned() } else { format!("{direction} {name}") };
     OutcomeFigure { name, unit, aim, value }
+}
+
+fn rates(direction: &str, part: &FlowPart) -> [OutcomeFigure; 2] {
+    [
+        figure(direction, "IOPS", Unit::PerSecond, Aim::Higher, part.iops()),
+        figure(direction, "bandwidth", Unit::BytesPerSecond, Aim::Higher, part.bandwidth()),
+    ]
 }
 
 /// Mean latency, and those percentiles that the samples support.

@@ -17,33 +17,53 @@ pub(crate) struct Segment {
 /// The best cut of `values` into stretches of at least `shortest` elements, when each change costs `fee`; and the
 /// absolute deviations that are left, without fees.
 pub(crate) fn segments(values: &[f64], fee: f64, shortest: usize) -> (Vec<Segment>, f64) {
-    let count = values.len();
-    // best[end]: cost of the best cut of values[..end], and where its last piece starts.
+    let starts = cheapest_cut(values.len(), shortest.min(values.len()), fee, |_| {
+        let mut piece = Piece::default();
+        move |end| {
+            piece.insert(values[end - 1]);
+            piece.deviations()
+        }
+    });
+    let ends = starts[1..].iter().copied().chain([values.len()]);
+    let piece = |(&start, end): (&usize, usize)| segment(values, start, end);
+    let pieces: Vec<Segment> = starts.iter().zip(ends).map(piece).collect();
+    let left = deviations(values, &pieces);
+    (pieces, left)
+}
+
+/// Starts of the pieces of the cheapest cut of `count` elements, where a change costs `fee`. From each start on, the cost of a piece
+/// is asked for one end after the other.
+pub(crate) fn cheapest_cut<Cost: FnMut(usize) -> f64>(
+    count: usize,
+    shortest: usize,
+    fee: f64,
+    mut costs_from: impl FnMut(usize) -> Cost,
+) -> Vec<usize> {
+    // best[end]: cost of the best cut of what lies before `end`, and where its last piece starts.
     let mut best = vec![(f64::INFINITY, 0); count + 1];
-    best[0] = (0.0, 0);
+    best[0] = (-fee, 0);
     for start in 0..count {
-        let before = best[start].0 + if start > 0 { fee } else { 0.0 };
+        let before = best[start].0 + fee;
         if !before.is_finite() {
             continue;
         }
-        let mut piece = Piece::default();
-        for (end, &value) in (start + 1..).zip(&values[start..]) {
-            piece.insert(value);
-            if end - start >= shortest.min(count) && before + piece.deviations() < best[end].0 {
-                best[end] = (before + piece.deviations(), start);
+        let mut cost = costs_from(start);
+        for end in start + 1..=count {
+            let whole = before + cost(end);
+            if end - start >= shortest && whole < best[end].0 {
+                best[end] = (whole, start);
             }
         }
     }
-    let mut pieces = Vec::new();
-    let mut end = count;
-    while end > 0 {
-        let start = best[end].1;
-        pieces.push(Segment { start, end, level: median(&values[start..end]) });
-        end = start;
-    }
-    pieces.reverse();
-    let left = deviations(values, &pieces);
-    (pieces, left)
+    let before = |&start: &usize| (start > 0).then(|| best[start].1);
+    let mut starts: Vec<usize> = std::iter::successors(Some(best[count].1), before).collect();
+    starts.reverse();
+    starts
+}
+
+/// A stretch with its median as its level.
+pub(crate) fn segment(values: &[f64], start: usize, end: usize) -> Segment {
+    Segment { start, end, level: median(&values[start..end]) }
 }
 
 /// Sum of the absolute deviations from the levels.
@@ -63,8 +83,7 @@ pub(crate) fn join_alike(values: &[f64], mut pieces: Vec<Segment>, least: f64) -
     loop {
         let closest = pieces.windows(2).map(difference).enumerate().min_by(|x, y| x.1.total_cmp(&y.1));
         let Some((at, _)) = closest.filter(|&(_, share)| share < least) else { return pieces };
-        let (start, end) = (pieces[at].start, pieces[at + 1].end);
-        pieces[at] = Segment { start, end, level: median(&values[start..end]) };
+        pieces[at] = segment(values, pieces[at].start, pieces[at + 1].end);
         pieces.remove(at + 1);
     }
 }
@@ -73,10 +92,6 @@ pub(crate) fn join_alike(values: &[f64], mut pieces: Vec<Segment>, least: f64) -
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    middle(&sorted)
-}
-
-fn middle(sorted: &[f64]) -> f64 {
     match sorted.len() {
         0 => 0.0,
         count if count % 2 == 1 => sorted[count / 2],
@@ -101,6 +116,23 @@ impl Piece {
         let half = self.sorted.len() / 2;
         let (below, above) = (&self.sorted[..half], &self.sorted[self.sorted.len() - half..]);
         above.iter().sum::<f64>() - below.iter().sum::<f64>()
+    }
+}
+
+/// Noise of elements around their levels.
+pub(crate) struct Scatter {
+    pub(crate) deviation: f64,
+    /// Elements that one independent draw lasts for, as a variance: (1 + memory) / (1 - memory).
+    pub(crate) lingering: f64,
+}
+
+impl Scatter {
+    /// Scatter of elements whose differences deviate so far, and which keep so much of the one before; `least` at least.
+    pub(crate) fn with_memory(of_steps: f64, memory: f64, least: f64) -> Scatter {
+        Scatter {
+            deviation: (of_steps / (2.0 * (1.0 - memory)).sqrt()).max(least),
+            lingering: (1.0 + memory) / (1.0 - memory),
+        }
     }
 }
 

@@ -14,7 +14,9 @@
 use iostack_model::Interval;
 
 use crate::interval::rate_interval;
-use crate::segment::{Segment, deviation_of_steps, join_alike, median, memory_of_steps, steps};
+use crate::segment::{
+    Scatter, Segment, cheapest_cut, deviation_of_steps, join_alike, median, memory_of_steps, segment, steps,
+};
 
 /// Runs that a level is made of at least: with fewer, two bad nights would be one.
 pub const LEVEL_RUNS_LEAST: usize = 5;
@@ -78,17 +80,13 @@ fn levels(runs: &[Interval], values: &[f64]) -> Vec<Segment> {
         let sure = from + TOGETHER * 3 / 4;
         let found: Vec<usize> = found.filter(|&cut| end == runs.len() || cut < sure).collect();
         for &cut in &found {
-            pieces.push(piece(values, start, cut));
+            pieces.push(segment(values, start, cut));
             start = cut;
         }
         from = if end == runs.len() { end } else { found.last().map_or(from + TOGETHER / 2, |&last| last) };
     }
-    pieces.push(piece(values, start, runs.len()));
+    pieces.push(segment(values, start, runs.len()));
     join_alike(values, pieces, STEP_LEAST)
-}
-
-fn piece(values: &[f64], start: usize, end: usize) -> Segment {
-    Segment { start, end, level: median(&values[start..end]) }
 }
 
 /// Starts of the levels but for the first; `all` is the length of the whole series, which pays for how often one
@@ -98,7 +96,7 @@ fn cuts(runs: &[Interval], all: usize) -> Vec<usize> {
         return Vec::new();
     }
     let logs: Vec<f64> = runs.iter().map(|run| run.mean.max(f64::MIN_POSITIVE).ln()).collect();
-    let scatter = Scatter::of_logs(&logs);
+    let scatter = scatter(&logs);
     let count = all as f64;
     let fee =
         FEE * (count.ln() + FEE_BASE + FEE_SHORT / count) * scatter.deviation.powi(2) * scatter.lingering;
@@ -126,28 +124,15 @@ fn is_too_new(values: &[f64], weights: &[f64], cuts: &[usize], sure: f64) -> boo
     shorter.into_iter().any(|at| parted(at) + sure < parted(last))
 }
 
-/// Distance of a run from its level by chance.
-struct Scatter {
-    deviation: f64,
-    /// Runs that one independent draw lasts for, as a variance: (1 + memory) / (1 - memory).
-    lingering: f64,
-}
-
-impl Scatter {
-    /// Estimates scatter from the differences between neighbours, of which a step is only one.
-    fn of_logs(logs: &[f64]) -> Scatter {
-        let steps = steps(logs);
-        let rough = deviation_of_steps(&steps);
-        // 0.7809 is the mean distance of a normal distribution whose distances are cut at two deviations, which is known better from
-        // few runs.
-        let cut: f64 = steps.iter().map(|step| step.abs().min(2.0 * rough)).sum();
-        let of_steps = cut / steps.len() as f64 / 0.7809;
-        let memory = memory_of_steps(&steps, 3.0 * rough, MEMORY_WEIGHT);
-        Scatter {
-            deviation: (of_steps / (2.0 * (1.0 - memory)).sqrt()).max(SCATTER_LEAST),
-            lingering: (1.0 + memory) / (1.0 - memory),
-        }
-    }
+/// Distance of a run from its level by chance, from the differences between neighbours, of which a step is only one.
+fn scatter(logs: &[f64]) -> Scatter {
+    let steps = steps(logs);
+    let rough = deviation_of_steps(&steps);
+    // 0.7809 is the mean distance of a normal distribution whose distances are cut at two deviations, which is known better from
+    // few runs.
+    let cut: f64 = steps.iter().map(|step| step.abs().min(2.0 * rough)).sum();
+    let of_steps = cut / steps.len() as f64 / 0.7809;
+    Scatter::with_memory(of_steps, memory_of_steps(&steps, 3.0 * rough, MEMORY_WEIGHT), SCATTER_LEAST)
 }
 
 /// Weight of each run: one whose own interval is wider than is usual knows its level less. How wide is usual is of
@@ -175,24 +160,15 @@ fn partition(values: &[f64], weights: &[f64], fee: f64) -> Vec<usize> {
         let parts = [*weight, weight * value, weight * value * value];
         sums[at + 1] = std::array::from_fn(|part| sums[at][part] + parts[part]);
     }
-    // best[end]: cost of the best cut of values[..end], and where its last level starts.
-    let mut best = vec![(f64::INFINITY, 0); count + 1];
-    best[0] = (-fee, 0);
-    for end in LEVEL_RUNS_LEAST..=count {
-        for start in 0..=end - LEVEL_RUNS_LEAST {
+    let mut cuts = cheapest_cut(count, LEVEL_RUNS_LEAST, fee, |start| {
+        let sums = &sums;
+        move |end| {
             let [weight, sum, squares]: [f64; 3] =
                 std::array::from_fn(|part| sums[end][part] - sums[start][part]);
-            let left = squares - sum * sum / weight;
-            let cost = best[start].0 + fee + left;
-            if cost < best[end].0 {
-                best[end] = (cost, start);
-            }
+            squares - sum * sum / weight
         }
-    }
-    let mut cuts: Vec<usize> =
-        std::iter::successors(Some(best[count].1), |&start| (start > 0).then(|| best[start].1)).collect();
+    });
     cuts.retain(|&start| start > 0);
-    cuts.reverse();
     cuts
 }
 
@@ -237,18 +213,13 @@ mod tests {
 
     #[test]
     fn fewer_than_one_in_two_hundred_series_without_a_step_show_one() {
-        for kind in
-            [ScatterKind::Normal, ScatterKind::Heavy, ScatterKind::Memory(0.2), ScatterKind::Memory(0.3)]
-        {
-            for (count, spread, seeds) in
-                [(10, 0.01, 2_000), (20, 0.03, 2_000), (60, 0.01, 1_000), (400, 0.02, 200)]
-            {
+        use ScatterKind::{Heavy, Memory, Normal};
+        for kind in [Normal, Heavy, Memory(0.2), Memory(0.3)] {
+            let sizes = [(10, 0.01, 2_000), (20, 0.03, 2_000), (60, 0.01, 1_000), (400, 0.02, 200)];
+            for (count, spread, seeds) in sizes {
                 let steps = |seed: &u64| !level_steps(&runs(*seed, kind, count, spread, 0, 1.0)).is_empty();
                 let found = (1..=seeds).filter(steps).count() as u64;
-                assert!(
-                    found * 200 < seeds,
-                    "{kind:?}, {count} runs, {spread}: {found} of seeds 1..={seeds}"
-                );
+                assert!(found * 200 < seeds, "{kind:?}, {count} runs, {spread}: {found} of 1..={seeds}");
             }
         }
     }
@@ -275,34 +246,23 @@ mod tests {
 
     #[test]
     fn it_takes_20_runs_at_2_percent_and_many_more_at_3() {
-        assert!(
-            found(ScatterKind::Normal, 0.02, 50, 20) >= 180,
-            "{} of 200",
-            found(ScatterKind::Normal, 0.02, 50, 20)
-        );
-        assert!(
-            found(ScatterKind::Normal, 0.03, 200, 60) >= 180,
-            "{} of 200",
-            found(ScatterKind::Normal, 0.03, 200, 60)
-        );
-        assert!(
-            found(ScatterKind::Normal, 0.03, 20, 5) <= 20,
-            "{} of 200",
-            found(ScatterKind::Normal, 0.03, 20, 5)
-        );
+        for (spread, before, after, expected) in
+            [(0.02, 50, 20, 180..=200), (0.03, 200, 60, 180..=200), (0.03, 20, 5, 0..=20)]
+        {
+            let found = found(ScatterKind::Normal, spread, before, after);
+            assert!(expected.contains(&found), "{spread}, {after} runs: {found} of 200");
+        }
     }
 
     #[test]
     fn each_step_of_a_long_series_has_its_place_and_its_levels() {
-        let (first, mut series) = (runs(1, ScatterKind::Normal, 1_500, 0.01, 1_000, 0.9), Vec::new());
-        series.extend(first);
+        let mut series = runs(1, ScatterKind::Normal, 1_500, 0.01, 1_000, 0.9);
         series.extend(runs(2, ScatterKind::Normal, 400, 0.01, 0, 0.9 * 1.05));
         let steps = level_steps(&series);
         let places: Vec<usize> = steps.iter().map(|step| step.at).collect();
         assert!(matches!(places[..], [999..=1_001, 1_498..=1_502]), "{places:?}");
-        assert!(
-            (steps[0].before.mean - 10_000.0).abs() < 10.0 && (steps[0].after.mean - 9_000.0).abs() < 10.0
-        );
+        let [first, later] = [steps[0].before.mean, steps[0].after.mean];
+        assert!((first - 10_000.0).abs() < 10.0 && (later - 9_000.0).abs() < 10.0, "{first} {later}");
         assert_eq!(steps[0].after, steps[1].before);
     }
 

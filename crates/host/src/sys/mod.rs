@@ -82,7 +82,7 @@ pub(crate) fn readable(file: &File, timeout_ms: libc::c_int) -> io::Result<bool>
     }
 }
 
-/// `CLOCK_MONOTONIC_RAW`, ns.
+/// Time of `CLOCK_MONOTONIC_RAW`, ns.
 #[inline]
 pub(crate) fn monotonic_raw_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC_RAW)

@@ -276,11 +276,8 @@ mod tests {
         assert_eq!(names(&all(3)), ["IOPS"]);
         let without = blocks(8, |_, _, _| vec![None, Some(1.0), None]);
         let (_, answer) = AbTest::new(figures(), 2.0, 1).look(&without, 1.0);
-        assert_eq!(
-            answer,
-            AbAnswer::Undecided { blocks: None },
-            "another figure does not answer for the primary one"
-        );
+        let undecided = AbAnswer::Undecided { blocks: None };
+        assert_eq!(answer, undecided, "another figure does not answer for the primary one");
     }
 
     #[test]
@@ -289,10 +286,8 @@ mod tests {
             vec![Some(if block == 2 && side == AbSide::B { 0.0 } else { 100.0 + f64::from(block) })]
         });
         let (rows, answer) = told(&stalled, true);
-        assert!(
-            rows[0].change_percent.mean.abs() < 1e-9 && !rows[0].verdict.differs(),
-            "{rows:?} {answer:?}"
-        );
+        let same = rows[0].change_percent.mean.abs() < 1e-9 && !rows[0].verdict.differs();
+        assert!(same, "{rows:?} {answer:?}");
     }
 
     #[test]

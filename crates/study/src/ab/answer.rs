@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail, ensure};
-use iostack_model::{Machine, Nanos, SCHEMA};
+use iostack_model::{Machine, Nanos, SCHEMA, TargetKind};
 use iostack_stats::{AB_BLOCKS_LEAST, AbArm, AbBlock, AbDesign, AbReport};
-use iostack_target::{AnyTarget, Audience, RunClock, Targets};
+use iostack_target::{AnyTarget, Audience, Prepared, RunClock, Targets};
 
 use super::figures::{self, Primary};
-use super::ready::{self, ReadySide, since};
 use super::sides::{self, Side};
-use super::turns::{self, End, Turns};
+use super::turns::{self, End, Turns, since};
 
 /// Time of a run when none is asked for.
 const RUN: Nanos = Nanos::millis(500);
@@ -128,14 +127,15 @@ pub fn answer(
     let seed = asked.seed(a.describe().repeats, now.as_nanos() as u64)?;
     let mut design = design(asked, &sides, end, run, seed)?;
     let stop = talk.stop();
-    let ready = [ready::ready(&sides[0], &a, talk)?, ready::ready(&sides[1], &b, talk)?];
+    // Files are laid out and held once, so that each run is only the run.
+    let ready = [a.prepare(&sides[0].jobs, talk)?, b.prepare(&sides[1].jobs, talk)?];
     if let Some(line) = said {
         talk.say(&line);
     }
     talk.say(&about(&design, end));
     // Files may have been laid out until here; the time that was promised is that of the turns.
     let started = Instant::now();
-    let turns = Turns { sides: &ready, stop, talk, started };
+    let turns = Turns { sides: &ready, is_virtual: simulated, stop, talk, started };
     let found = turns::run(&turns, &mut design, end)?;
     let mut notes = notes(&sides, &found.blocks, &design);
     if found.blocks.is_empty() {
@@ -147,7 +147,7 @@ pub fn answer(
         started_unix_ms: if simulated { 0 } else { now.as_millis() as u64 },
         elapsed: if simulated { Nanos(0) } else { since(started) },
         machine: if simulated { Machine::default() } else { machine },
-        arms: [arm(&sides[0], &ready[0]), arm(&sides[1], &ready[1])],
+        arms: [arm(&sides[0], &*ready[0]), arm(&sides[1], &*ready[1])],
         design,
         answer: found.answer,
         rows: found.rows,
@@ -174,14 +174,10 @@ fn sized(
     Ok(said)
 }
 
-fn arm(side: &Side, ready: &ReadySide<'_>) -> AbArm {
-    AbArm {
-        name: side.name.clone(),
-        target: ready.prepared.name(),
-        storage: ready.prepared.storage(),
-        jobs: side.jobs.clone(),
-        simulated: ready.simulated(),
-    }
+fn arm(side: &Side, ready: &dyn Prepared) -> AbArm {
+    let target = ready.name();
+    let simulated = (target.kind == TargetKind::Sim).then(|| target.path.display().to_string());
+    AbArm { name: side.name.clone(), target, storage: ready.storage(), jobs: side.jobs.clone(), simulated }
 }
 
 fn design(

@@ -20,59 +20,25 @@ pub enum Primary {
     Cpu,
 }
 
-/// A figure, and how it is had from the outcomes of a run.
-struct Known {
-    primary: Option<Primary>,
-    name: &'static str,
-    unit: Unit,
-    higher_is_better: bool,
-    of: fn(&[Outcome]) -> Option<f64>,
-}
+/// A figure by its choice, its name and its unit, and how it is had from the outcomes of a run.
+type Known = (Option<Primary>, &'static str, Unit, fn(&[Outcome]) -> Option<f64>);
 
 const KNOWN: [Known; 6] = [
-    Known {
-        primary: Some(Primary::Iops),
-        name: "IOPS",
-        unit: Unit::PerSecond,
-        higher_is_better: true,
-        of: |outcomes| Some(outcomes.iter().map(Outcome::rate).sum()),
-    },
-    Known {
-        primary: Some(Primary::Bandwidth),
-        name: "bandwidth",
-        unit: Unit::BytesPerSecond,
-        higher_is_better: true,
-        of: |outcomes| Some(outcomes.iter().map(Outcome::bandwidth).sum()),
-    },
-    Known {
-        primary: Some(Primary::Latency),
-        name: "mean latency",
-        unit: Unit::Nanos,
-        higher_is_better: false,
-        of: |outcomes| Some(latency(outcomes)).filter(|bins| bins.count > 0).map(|bins| bins.mean_ns()),
-    },
-    Known {
-        primary: None,
-        name: "p50 latency",
-        unit: Unit::Nanos,
-        higher_is_better: false,
-        of: |outcomes| quantile(outcomes, 0.5),
-    },
-    Known {
-        primary: Some(Primary::P99),
-        name: "p99 latency",
-        unit: Unit::Nanos,
-        higher_is_better: false,
-        of: |outcomes| quantile(outcomes, 0.99),
-    },
-    Known {
-        primary: Some(Primary::Cpu),
-        name: "CPU per I/O",
-        unit: Unit::Nanos,
-        higher_is_better: false,
-        of: cpu,
-    },
+    (Some(Primary::Iops), "IOPS", Unit::PerSecond, |outcomes| Some(sum(outcomes, Outcome::rate))),
+    (Some(Primary::Bandwidth), "bandwidth", Unit::BytesPerSecond, |outcomes| {
+        Some(sum(outcomes, Outcome::bandwidth))
+    }),
+    (Some(Primary::Latency), "mean latency", Unit::Nanos, |outcomes| {
+        Some(latency(outcomes)).filter(|bins| bins.count > 0).map(|bins| bins.mean_ns())
+    }),
+    (None, "p50 latency", Unit::Nanos, |outcomes| quantile(outcomes, 0.5)),
+    (Some(Primary::P99), "p99 latency", Unit::Nanos, |outcomes| quantile(outcomes, 0.99)),
+    (Some(Primary::Cpu), "CPU per I/O", Unit::Nanos, cpu),
 ];
+
+fn sum(outcomes: &[Outcome], rate: fn(&Outcome) -> f64) -> f64 {
+    outcomes.iter().map(rate).sum()
+}
 
 fn latency(outcomes: &[Outcome]) -> Bins {
     outcomes.iter().fold(Bins::default(), |mut all, outcome| {
@@ -108,17 +74,14 @@ pub(crate) fn primary(sides: &[Side; 2]) -> Primary {
 
 /// The figures to be tested together: a rate in one unit only, since equal blocks make the other one the same.
 pub(crate) fn figures(primary: Primary) -> Vec<AbFigure> {
-    let rate = if primary == Primary::Bandwidth { Primary::Bandwidth } else { Primary::Iops };
-    let wanted = |known: &&Known| match known.primary {
-        Some(Primary::Iops | Primary::Bandwidth) => known.primary == Some(rate),
-        _ => true,
-    };
-    let mut known: Vec<&Known> = KNOWN.iter().filter(wanted).collect();
-    known.sort_by_key(|known| known.primary != Some(primary));
-    let figure = |known: &Known| AbFigure {
-        name: known.name.to_owned(),
-        unit: known.unit,
-        higher_is_better: known.higher_is_better,
+    let other = if primary == Primary::Bandwidth { Primary::Iops } else { Primary::Bandwidth };
+    let mut known: Vec<&Known> = KNOWN.iter().filter(|known| known.0 != Some(other)).collect();
+    known.sort_by_key(|known| known.0 != Some(primary));
+    // Of rates more is better, of times less.
+    let figure = |&(_, name, unit, _): &Known| AbFigure {
+        name: name.to_owned(),
+        unit,
+        higher_is_better: unit != Unit::Nanos,
     };
     known.into_iter().map(figure).collect()
 }
@@ -126,8 +89,8 @@ pub(crate) fn figures(primary: Primary) -> Vec<AbFigure> {
 /// These figures of a run; `None` where it was too short for one.
 pub(crate) fn of_run(outcomes: &[Outcome], figures: &[AbFigure]) -> Vec<Option<f64>> {
     let of = |figure: &AbFigure| {
-        let known = KNOWN.iter().find(|known| known.name == figure.name)?;
-        (known.of)(outcomes)
+        let (.., of) = KNOWN.iter().find(|(_, name, ..)| *name == figure.name)?;
+        of(outcomes)
     };
     figures.iter().map(of).collect()
 }
@@ -157,14 +120,9 @@ mod tests {
     #[test]
     fn the_primary_figure_stands_first_and_each_once() {
         let names = |primary| figures(primary).into_iter().map(|figure| figure.name).collect::<Vec<_>>();
-        assert_eq!(
-            names(Primary::Iops),
-            ["IOPS", "mean latency", "p50 latency", "p99 latency", "CPU per I/O"]
-        );
-        assert_eq!(
-            names(Primary::P99),
-            ["p99 latency", "IOPS", "mean latency", "p50 latency", "CPU per I/O"]
-        );
+        let [mean, p50, p99, cpu] = ["mean latency", "p50 latency", "p99 latency", "CPU per I/O"];
+        assert_eq!(names(Primary::Iops), ["IOPS", mean, p50, p99, cpu]);
+        assert_eq!(names(Primary::P99), [p99, "IOPS", mean, p50, cpu]);
         assert_eq!(names(Primary::Bandwidth)[0], "bandwidth");
         assert!(!names(Primary::Bandwidth).contains(&"IOPS".to_owned()));
     }

@@ -10,7 +10,6 @@
 mod answer;
 pub(crate) mod doubts;
 pub(crate) mod figures;
-pub(crate) mod ready;
 pub(crate) mod sides;
 pub(crate) mod turns;
 

@@ -12,7 +12,8 @@ use iostack_workload::gather;
 
 use super::answer::AbQuestion;
 use crate::sweep::axis::is_parameter;
-use crate::sweep::plan::in_order;
+use crate::sweep::plan::{in_order, put};
+use crate::what_if::chain;
 
 /// One side, before anything is looked up in the world.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,8 +63,8 @@ fn side(
         match key.as_str() {
             "on" => side.on = Some(value),
             "scheduler" => scheduler = Some(value),
-            key if is_parameter(key) => replace(&mut side.changes, key, value),
-            key => replace(&mut options, key, value),
+            key if is_parameter(key) => put(&mut side.changes, key, &value),
+            key => put(&mut options, key, &value),
         }
     }
     in_order(&mut options);
@@ -96,11 +97,6 @@ fn setting(flag: &str, text: &str) -> anyhow::Result<(String, String)> {
         key.replace('_', "-")
     );
     Ok((key, value.trim().to_owned()))
-}
-
-fn replace(list: &mut Vec<(String, String)>, key: &str, value: String) {
-    list.retain(|(other, _)| other != key);
-    list.push((key.to_owned(), value));
 }
 
 /// All jobs of a side run at the same time, each time anew.
@@ -158,11 +154,8 @@ fn name(side: &Side, file: Option<&PathBuf>, own: &[String]) -> String {
 
 /// Nothing was typed that would set them apart.
 pub(crate) fn are_alike(sides: &[Side; 2]) -> bool {
-    let plain = |side: &Side| {
-        let jobs = side.jobs.iter().map(|job| Job { options: Vec::new(), ..job.clone() }).collect();
-        Side { name: String::new(), jobs, ..side.clone() }
-    };
-    plain(&sides[0]) == plain(&sides[1])
+    let [a, b] = sides;
+    chain::are_alike(&a.jobs, &b.jobs) && (&a.on, &a.changes) == (&b.on, &b.changes)
 }
 
 #[cfg(test)]

@@ -8,9 +8,8 @@ use iostack_model::{Nanos, Outcome};
 use iostack_stats::{
     AB_BLOCKS_LEAST, AbAnswer, AbBlock, AbDesign, AbDoubt, AbRow, AbRun, AbTest, ab_looks, ab_order, ab_seed,
 };
-use iostack_target::Audience;
+use iostack_target::{Audience, Prepared, Wanted};
 
-use super::ready::{ReadySide, since};
 use super::{doubts, figures};
 
 /// Condition that ends the turns.
@@ -33,10 +32,23 @@ pub(crate) struct TurnsFound {
 }
 
 pub(crate) struct Turns<'a> {
-    pub(crate) sides: &'a [ReadySide<'a>; 2],
+    pub(crate) sides: &'a [Box<dyn Prepared + 'a>; 2],
+    /// Nothing of this machine touches the runs.
+    pub(crate) is_virtual: bool,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) talk: &'a dyn Audience,
     pub(crate) started: Instant,
+}
+
+impl Turns<'_> {
+    /// One run of a side, of which nobody hears: they are short and many. What the seed decides is decided anew.
+    fn run(&self, side: usize, seed: u64) -> anyhow::Result<Vec<Outcome>> {
+        self.sides[side].run(Some(seed), Wanted::default(), self.stop)
+    }
+}
+
+pub(crate) fn since(started: Instant) -> Nanos {
+    Nanos(started.elapsed().as_nanos() as u64)
 }
 
 /// Blocks of four runs that fit, by the length of those that were run.
@@ -104,14 +116,8 @@ fn look(test: &mut AbTest, design: &mut AbDesign, found: &mut TurnsFound, share:
 
 /// One run of each that does not count: caches, clocks and files as every later run finds them.
 fn warm_up(turns: &Turns<'_>, seed: u64) -> anyhow::Result<()> {
-    if turns.sides.iter().any(ReadySide::is_virtual) {
-        return Ok(());
-    }
-    for (number, side) in turns.sides.iter().enumerate() {
-        let seed = ab_seed(seed, u32::MAX, number as u32);
-        side.run(seed, turns.stop)?;
-    }
-    Ok(())
+    let runs = if turns.is_virtual { 0 } else { turns.sides.len() };
+    (0..runs).try_for_each(|side| turns.run(side, ab_seed(seed, u32::MAX, side as u32)).map(drop))
 }
 
 /// No block begins that would end later than promised, by the mean of those before it.
@@ -134,7 +140,7 @@ fn block(turns: &Turns<'_>, design: &AbDesign, found: &mut TurnsFound) -> anyhow
     let mut seen = Vec::new();
     for (slot, side) in (0..).zip(order) {
         let own = ab_seed(design.seed, number, slot);
-        let outcomes = turns.sides[side as usize].run(own, turns.stop);
+        let outcomes = turns.run(side as usize, own);
         if turns.stop.load(Ordering::Relaxed) {
             found.interrupted = true;
             return Ok(());
@@ -156,7 +162,7 @@ fn block(turns: &Turns<'_>, design: &AbDesign, found: &mut TurnsFound) -> anyhow
     Ok(())
 }
 
-/// Latest end.
+/// Latest end of the turns, from their start.
 fn until(design: &AbDesign, found: &TurnsFound, end: End, now: Nanos) -> Nanos {
     match end {
         End::Time(time) => time,

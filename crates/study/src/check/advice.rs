@@ -3,7 +3,7 @@
 use iostack_model::answers::{Advice, Point, Series, StepKind};
 use iostack_model::{Amount, Bytes, Caveat, Engine, Nanos, Storage};
 
-use super::facts::{Facts, clear_gain, gain_percent, in_words, thousands, ways};
+use super::facts::{Facts, clear_gain, gain_percent, in_words, is_read, most, rate, thousands, ways};
 
 /// Things to do, most gain first; those without a measured gain last. None names a way of asking that another measured
 /// one clearly beats.
@@ -56,7 +56,7 @@ fn leanest<'a>(facts: &Facts<'a>, wanted: impl Fn(&&Point) -> bool) -> Option<&'
     // Of equally many in flight the best.
     unbeaten.min_by(|a, b| {
         let in_flight = |point: &Point| point.outcome.job.in_flight();
-        in_flight(a).cmp(&in_flight(b)).then(b.outcome.iops.mean.total_cmp(&a.outcome.iops.mean))
+        in_flight(a).cmp(&in_flight(b)).then(rate(b).total_cmp(&rate(a)))
     })
 }
 
@@ -67,48 +67,36 @@ fn is_beaten(facts: &Facts<'_>, way: &Point) -> bool {
 
 /// The best of some ways.
 fn best<'a>(facts: &Facts<'a>, wanted: impl Fn(&&'a Point) -> bool) -> Option<&'a Point> {
-    ways(facts).filter(wanted).max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
+    most(ways(facts).filter(wanted))
 }
 
-fn measured(act: String, gain: f64, basis: String, command: String) -> Advice {
-    Advice { act, gain_percent: Some(gain), basis, command: Some(command) }
-}
-
-fn basis(before: &Point, after: &Point) -> String {
-    format!(
-        "measured here: {} to {} IOPS",
-        thousands(before.outcome.iops.mean),
-        thousands(after.outcome.iops.mean)
-    )
+/// Advice to ask in another way, where it clearly gains; `more` goes with the rates.
+fn instead(facts: &Facts<'_>, before: &Point, after: &Point, act: String, more: &str) -> Option<Advice> {
+    let (gain, rates) = (clear_gain(before, after)?, [before, after].map(|point| thousands(rate(point))));
+    Some(Advice {
+        act,
+        gain_percent: Some(gain),
+        basis: format!("measured here: {} to {} IOPS{more}", rates[0], rates[1]),
+        command: Some(run(facts, after)),
+    })
 }
 
 /// Advice to go from the best with one read in flight to the best depth.
 fn deeper(facts: &Facts<'_>) -> Option<Advice> {
     let first = best(facts, |way| way.outcome.job.in_flight() == 1)?;
     let many = leanest(facts, |_| true)?;
-    let gain = clear_gain(first, many)?;
-    let act =
-        format!("Keep {} reads in flight instead of one ({}).", many.outcome.job.in_flight(), in_words(many));
-    Some(measured(
-        act,
-        gain,
-        format!(
-            "{}; latency {} to {}",
-            basis(first, many),
-            Nanos(first.outcome.latency().mean_ns() as u64),
-            Nanos(many.outcome.latency().mean_ns() as u64)
-        ),
-        run(facts, many),
-    ))
+    let (depth, words) = (many.outcome.job.in_flight(), in_words(many));
+    let act = format!("Keep {depth} reads in flight instead of one ({words}).");
+    let [short, long] = [first, many].map(|point| Nanos(point.outcome.latency().mean_ns() as u64));
+    instead(facts, first, many, act, &format!("; latency {short} to {long}"))
 }
 
 /// Advice to go from the best of one thread to the best number of threads.
 fn more_threads(facts: &Facts<'_>) -> Option<Advice> {
     let single = best(facts, |way| way.outcome.job.threads == 1)?;
     let many = leanest(facts, |way| way.outcome.job.threads > 1)?;
-    let gain = clear_gain(single, many)?;
     let act = format!("Spread the load over {} threads ({}).", many.outcome.job.threads, in_words(many));
-    Some(measured(act, gain, basis(single, many), run(facts, many)))
+    instead(facts, single, many, act, "")
 }
 
 /// Advice to batch, if one thread that batches beats the best that submits each I/O by itself and all others.
@@ -116,33 +104,24 @@ fn batches(facts: &Facts<'_>) -> Option<Advice> {
     let alone = |way: &&Point| way.outcome.job.threads == 1;
     let single = best(facts, |way| alone(way) && way.outcome.job.batch.submit == 1)?;
     let batched = leanest(facts, |way| alone(way) && way.outcome.job.batch.submit > 1)?;
-    let gain = clear_gain(single, batched)?;
-    let cost = |point: &Point| point.outcome.cpu_ns_per_io().unwrap_or_default() / 1e3;
+    let [dear, cheap] =
+        [single, batched].map(|point| point.outcome.cpu_ns_per_io().unwrap_or_default() / 1e3);
     let act = format!("Submit {} I/Os per system call instead of one.", batched.outcome.job.batch.submit);
-    Some(measured(
-        act,
-        gain,
-        format!("{}; CPU per I/O {:.1} to {:.1} us", basis(single, batched), cost(single), cost(batched)),
-        run(facts, batched),
-    ))
+    instead(facts, single, batched, act, &format!("; CPU per I/O {dear:.1} to {cheap:.1} us"))
 }
 
 fn scheduler(facts: &Facts<'_>) -> Option<Advice> {
     // The current one was measured first and last. What another gains must be more than what the two differ by.
     let name = facts.points(StepKind::Schedulers).first()?.label.clone();
-    let reads = || facts.points(StepKind::Schedulers).iter().filter(|p| p.series == Series::RandomRead);
-    let (worst, current) =
-        reads().filter(|p| p.label.starts_with(&name)).fold(None, |seen, point| match seen {
-            None => Some((point, point)),
-            Some((worst, best)) if gain_percent(best, point) > 0.0 => Some((worst, point)),
-            Some((_, best)) => Some((point, best)),
-        })?;
-    let best = facts.best(StepKind::Schedulers, |p| p.series == Series::RandomRead)?;
-    let gain = clear_gain(current, best).filter(|gain| *gain > gain_percent(worst, current))?;
-    let device = &facts.storage.scheduled()?.name;
-    let whose = whose(facts.storage, device);
+    let own = || facts.reads_of(StepKind::Schedulers).filter(|point| point.label.starts_with(&name));
+    let worst = own().min_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+    let current = most(own())?;
+    let best = facts.best(StepKind::Schedulers, is_read)?;
+    clear_gain(current, best).filter(|gain| *gain > gain_percent(worst, current))?;
+    let whose = whose(facts.storage, &facts.storage.scheduled()?.name);
     let act = format!("Use the {} scheduler instead of {name}{whose}.", best.label);
-    Some(measured(act, gain, basis(current, best), facts.place.scheduler_command.replace("{}", &best.label)))
+    let command = Some(facts.place.scheduler_command.replace("{}", &best.label));
+    Some(Advice { command, ..instead(facts, current, best, act, "")? })
 }
 
 /// ` on vda, below loop0`: a setting of a lower device concerns all who use it.
@@ -161,11 +140,11 @@ fn avoid_punting(facts: &Facts<'_>) -> Option<Advice> {
         let other = facts.best(StepKind::Engines, |p| {
             p.outcome.job.in_flight() == job.in_flight() && p.outcome.job.engine != job.engine
         })?;
-        Some((punted, other, clear_gain(punted, other)?))
+        clear_gain(punted, other).map(|_| (punted, other))
     });
-    let (punted, other, gain) = pairs.max_by_key(|(punted, ..)| punted.outcome.job.in_flight())?;
+    let (punted, other) = pairs.max_by_key(|(punted, _)| punted.outcome.job.in_flight())?;
     let act = format!("Use {} on this device; io_uring goes through worker threads.", other.series);
-    Some(measured(act, gain, basis(punted, other), run(facts, other)))
+    instead(facts, punted, other, act, "")
 }
 
 /// Buffered reads that miss the cache, against direct ones.
@@ -173,16 +152,14 @@ fn cold_buffers(facts: &Facts<'_>) -> Option<Advice> {
     let small = |p: &&Point| p.outcome.job.block_sizes.smallest().0 <= 4096;
     let find =
         |series: Series| facts.points(StepKind::Paths).iter().filter(small).find(|p| p.series == series);
-    let (cold, direct) = (find(Series::BufferedCold)?, find(Series::Direct)?);
-    let gain = clear_gain(cold, direct)?;
     let act = "Read with O_DIRECT what will not be read again.".to_owned();
-    Some(measured(act, gain, basis(cold, direct), run(facts, direct)))
+    instead(facts, find(Series::BufferedCold)?, find(Series::Direct)?, act, "")
 }
 
 /// The kernel treats the device as a disk with heads although it answers like an SSD.
 fn rotational(facts: &Facts<'_>) -> Option<Advice> {
     let device = facts.storage.bottom().filter(|device| device.rotational)?;
-    let read = facts.points(StepKind::Latency).iter().find(|p| p.series == Series::RandomRead)?;
+    let read = facts.reads_of(StepKind::Latency).next()?;
     let median = read.outcome.latency().quantile_ns(0.5)?;
     (median < 1_000_000).then(|| Advice {
         act: format!(

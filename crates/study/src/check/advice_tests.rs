@@ -5,32 +5,27 @@ use super::*;
 /// Each kind of advice that has a command, in turn the best that was measured.
 fn every_advice(place: &Place) -> Vec<iostack_model::answers::Advice> {
     let mut all = Vec::new();
-    for (id, batched) in [
-        (StepKind::Depth, false),
-        (StepKind::Threads, false),
-        (StepKind::Engines, true),
-        (StepKind::Paths, false),
-    ] {
+    for id in [StepKind::Depth, StepKind::Threads, StepKind::Engines, StepKind::Paths] {
         let mut check = quiet();
         each_point(&mut check, StepKind::Engines, |point| {
             if point.series.name().contains("batch") {
                 point.outcome.job.batch = iostack_model::Batch { submit: 16, complete_min: 16 };
             }
-            if batched && let Engine::IoUring { .. } = point.outcome.job.engine {
+            if id == StepKind::Engines
+                && let Engine::IoUring { .. } = point.outcome.job.engine
+            {
                 point.outcome.caveats.push(Caveat::Punted { workers: 1, cpu_share: 0.5 });
                 at_rate(point, if point.outcome.job.batch.submit > 1 { 9e6 } else { 1e3 });
             }
         });
-        if id == StepKind::Paths {
-            each_point(&mut check, id, |point| {
-                let cold = point.series == Series::BufferedCold;
-                at_rate(point, if cold { 1e3 } else { 2e3 });
-            });
-        }
-        if id == StepKind::Threads {
-            each_point(&mut check, id, |point| {
+        match id {
+            StepKind::Paths => each_point(&mut check, id, |point| {
+                at_rate(point, if point.series == Series::BufferedCold { 1e3 } else { 2e3 });
+            }),
+            StepKind::Threads => each_point(&mut check, id, |point| {
                 at_rate(point, if point.outcome.job.threads > 1 { 9e6 } else { 1e3 });
-            });
+            }),
+            _ => {}
         }
         all.extend(judged_at(&check, place).advice);
     }

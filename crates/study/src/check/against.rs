@@ -11,6 +11,7 @@ use iostack_model::{Access, Bytes, Direction, Interval, Nanos, Outcome, Storage}
 use iostack_target::{Rating, Targets};
 
 use super::others;
+use super::summary::scaled;
 
 /// A figure within this share of the rated one is as rated: sheets round, and rate one drive of many.
 const AS_RATED: f64 = 0.05;
@@ -122,12 +123,11 @@ fn typed_figure(typed: &str) -> anyhow::Result<Rated> {
         bail!("--against `{typed}`: `{text}` is no such figure; {TYPED}")
     };
     let order = if random { "4 KiB random" } else { "sequential" };
-    let notes = match (depth, size) {
-        (None, Some(_)) => "the depth it is rated at was not given; the best that was measured is taken",
-        (None, None) => {
-            "the size and depth it is rated at were not given; the best that was measured is taken"
-        }
-        _ => "one in flight is taken; a sheet may mean another depth",
+    let best = |what: &str| format!("the {what} not given; the best that was measured is taken");
+    let note = match (depth, size) {
+        (None, Some(_)) => best("depth it is rated at was"),
+        (None, None) => best("size and depth it is rated at were"),
+        _ => "one in flight is taken; a sheet may mean another depth".to_owned(),
     };
     Ok(Rated {
         what: format!("{order} {}s", direction.name()),
@@ -138,7 +138,7 @@ fn typed_figure(typed: &str) -> anyhow::Result<Rated> {
         random,
         size,
         depth,
-        notes: vec![notes.to_owned()],
+        notes: vec![note],
     })
 }
 
@@ -162,10 +162,9 @@ fn rated(rating: &Rating) -> Option<Rated> {
     let job = &rating.job;
     let direction = one_direction(job.mix.read, job.mix.write)?;
     let known = !rating.is_ratio && rating.figure != Figure::WriteAmplification;
-    let prepared = rating
-        .set
-        .iter()
-        .map(|(key, value)| format!("rated with {key} = {value}; the check does not prepare the device"));
+    let prepared = |(key, value): &(String, String)| {
+        format!("rated with {key} = {value}; the check does not prepare the device")
+    };
     known.then(|| Rated {
         what: rating.what.clone(),
         figure: rating.figure,
@@ -175,7 +174,7 @@ fn rated(rating: &Rating) -> Option<Rated> {
         random: job.access != Access::Sequential,
         size: one_size(job, direction),
         depth: Some(job.queue_depth * job.threads),
-        notes: prepared.collect(),
+        notes: rating.set.iter().map(prepared).collect(),
     })
 }
 
@@ -200,10 +199,7 @@ impl Rated {
         let nearest = self.nearest(points);
         let measured = nearest.and_then(|outcome| self.read_off(outcome));
         let ratio = measured.map(|value| scaled(value, 1.0 / self.value));
-        let mut measured_at = String::new();
-        // Of typed figures nobody knows the conditions, and a device that was not prepared is not the one that is rated.
-        let mut alike = self.notes.is_empty();
-        let mut easier = false;
+        let (mut measured_at, mut easier) = (String::new(), false);
         if let Some(outcome) = nearest {
             let (size, depth) = conditions(outcome, self.direction);
             measured_at = format!("{size}, {depth} in flight");
@@ -212,17 +208,15 @@ impl Rated {
                 self.depth.filter(|&rated| rated != depth).map(|rated| format!("{rated} in flight"));
             let other: Vec<String> = other_size.into_iter().chain(other_depth).collect();
             if !other.is_empty() {
-                alike = false;
                 easier = self.is_easier(size, depth);
                 notes.push(format!("rated at {}, which was not measured", other.join(", ")));
             }
-            if let Some(note) = spoiled(outcome, storage) {
-                alike = false;
-                notes.push(note);
-            }
+            notes.extend(spoiled(outcome, storage));
         } else {
             notes.push(format!("the check made no such {}s", self.direction.name()));
         }
+        // Of typed figures nobody knows the conditions, and a device that was not prepared is not the one that is rated.
+        let alike = notes.is_empty();
         AgainstFigure {
             what: self.what.clone(),
             figure: self.figure.name().to_owned(),
@@ -320,10 +314,6 @@ fn conditions(outcome: &Outcome, direction: Direction) -> (Bytes, u32) {
     let job = &outcome.job;
     let size = job.block_sizes.of(direction).first().map_or(Bytes(0), |(size, _)| *size);
     (size, job.depth() * job.threads)
-}
-
-fn scaled(value: Interval, factor: f64) -> Interval {
-    Interval { mean: value.mean * factor, low: value.low * factor, high: value.high * factor, ..value }
 }
 
 /// Mean latency with its interval over the slices of the run.

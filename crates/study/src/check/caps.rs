@@ -3,10 +3,10 @@
 //! A cap is certain where a file states it and the figures keep to it. Without the file it shows in figures that no
 //! device makes: every load ends at the same rate.
 
-use iostack_model::answers::{Limit, Point, Saturation, StepKind};
+use iostack_model::answers::{Point, Saturation, StepKind};
 use iostack_model::{Caveat, Direction, IoLimit};
 
-use super::facts::{BEYOND, BUSY, Facts, Finding, best_way, is_read, most_wanted, thousands, ways};
+use super::facts::{BEYOND, BUSY, Facts, best_way, most_wanted, range, rate, thousands, ways};
 use super::others;
 use super::scatter::MANY;
 
@@ -45,29 +45,27 @@ const LEVEL_RUNS: usize = 3;
 
 /// A file states a cap on reads, and the reads end there: also those of a check that ended early, or whose threads
 /// lacked a CPU at some points.
-pub(super) fn by_stated_cap(facts: &Facts<'_>) -> Option<Finding> {
+pub(super) fn by_stated_cap(facts: &Facts<'_>) -> Option<String> {
     let (limit, cap) = stated(facts)?;
-    let rates = [at_upper_depths(facts), over_all(facts), best_way(facts).map(|way| way.outcome.iops.mean)];
+    let rates = [at_upper_depths(facts), over_all(facts), best_way(facts).map(rate)];
     let near = |rate: &f64| (REACHED..=EXCEEDED).contains(&(rate / cap));
     let Some(rate) = rates.into_iter().flatten().find(near) else { return beside_others(facts, limit, cap) };
-    Some((Limit::Cap, format!("A cap: {limit}, and {} IOPS were reached.", thousands(rate))))
+    Some(format!("A cap: {limit}, and {} IOPS were reached.", thousands(rate)))
 }
 
 /// Others had the CPUs, and the reads came halfway to the cap at least: where neither the storage, by the latency of one
 /// read, nor the time that was lost kept them from it, the cap is what would have.
-fn beside_others(facts: &Facts<'_>, limit: &IoLimit, cap: f64) -> Option<Finding> {
-    let outcome = &best_way(facts)?.outcome;
-    let alone =
-        ways(facts).find(|way| way.outcome.job.in_flight() == 1)?.outcome.latency().quantile_ns(0.5)?;
-    let (rate, lost) = (outcome.iops.mean, others::missed(facts.storage, outcome, facts.cores));
+fn beside_others(facts: &Facts<'_>, limit: &IoLimit, cap: f64) -> Option<String> {
+    let best = best_way(facts)?;
+    let alone = ways(facts).find(|way| way.outcome.job.in_flight() == 1)?;
+    let quick = 1e9 / alone.outcome.latency().quantile_ns(0.5)? as f64 >= cap;
+    let (rate, lost) = (rate(best), others::missed(facts.storage, &best.outcome, facts.cores));
     let halfway = (HALFWAY * cap..=cap).contains(&rate) && rate / (1.0 - lost) >= cap;
-    (others::is_spoiled(facts.storage, outcome, facts.cores) && halfway && 1e9 / alone as f64 >= cap).then(|| {
-        let answer = format!(
-            "A cap: {limit}, and {} IOPS were reached though others had the CPUs for {:.0} % of this load's time.",
-            thousands(rate),
-            lost * 100.0
-        );
-        (Limit::Cap, answer)
+    let (rate, percent) = (thousands(rate), lost * 100.0);
+    (others::is_spoiled(facts.storage, &best.outcome, facts.cores) && halfway && quick).then(|| {
+        format!(
+            "A cap: {limit}, and {rate} IOPS were reached though others had the CPUs for {percent:.0} % of this load's time."
+        )
     })
 }
 
@@ -87,12 +85,7 @@ pub(super) fn allowed(facts: &Facts<'_>, measured: f64, could_be: f64) -> f64 {
 
 /// Rate of the read curve where it is flat: its highest points are bursts.
 fn at_upper_depths(facts: &Facts<'_>) -> Option<f64> {
-    let mut rates: Vec<f64> = facts
-        .points(StepKind::Depth)
-        .iter()
-        .filter(|point| is_read(point))
-        .map(|point| point.outcome.iops.mean)
-        .collect();
+    let mut rates: Vec<f64> = facts.reads_of(StepKind::Depth).map(rate).collect();
     rates.sort_by(f64::total_cmp);
     // The upper half of the depths is where a cap is felt; its middle is no burst.
     rates.get(rates.len() - rates.len().div_ceil(4)).copied()
@@ -109,30 +102,28 @@ fn over_all(facts: &Facts<'_>) -> Option<f64> {
 }
 
 /// Reads, writes and the mix all end at one rate, which no flash does.
-pub(super) fn by_common_rate(facts: &Facts<'_>) -> Option<Finding> {
+pub(super) fn by_common_rate(facts: &Facts<'_>) -> Option<String> {
     let (rate, spread) = common_rate(facts)?;
+    let rate = thousands(rate);
     (spread < CAP_SPREAD + facts.scatter.many).then(|| {
-        let answer = format!(
-            "A cap of about {} I/Os per second, or one station that each of them passes, such as an adapter's processor: \
-             reads, writes and the mix all end there.",
-            thousands(rate)
-        );
-        (Limit::Cap, answer)
+        format!(
+            "A cap of about {rate} I/Os per second, or one station that each of them passes, such as an adapter's processor: \
+             reads, writes and the mix all end there."
+        )
     })
 }
 
 /// They end so near to each other that one rate for all may lie behind it.
-pub(super) fn by_near_rates(facts: &Facts<'_>) -> Option<Finding> {
+pub(super) fn by_near_rates(facts: &Facts<'_>) -> Option<String> {
     let (rate, spread) = common_rate(facts)?;
     let scatter = facts.scatter.writes;
     (spread < CAP_SPREAD + (NEAR * scatter).max(NEAR_LEAST)).then(|| {
-        let answer = format!(
+        format!(
             "Unknown: reads, writes and the mix end within {:.1} % of {} IOPS, where the same job differs by {:.1} %: a cap, or the device.",
             spread * 100.0,
             thousands(rate),
             scatter * 100.0
-        );
-        (Limit::Unknown, answer)
+        )
     })
 }
 
@@ -144,12 +135,11 @@ fn common_rate(facts: &Facts<'_>) -> Option<(f64, f64)> {
         let points = facts.points(StepKind::Depth).iter().filter(|point| point.series == curve.series);
         points.filter(|point| has_turns(point)).map(|point| point.outcome.rate()).fold(0.0, f64::max)
     };
-    let (low, high) =
-        curves.iter().map(most).fold((f64::MAX, 0.0f64), |(low, high), rate| (low.min(rate), high.max(rate)));
+    let (low, high) = range(curves.iter().map(most));
     let saturated = curves.len() == 3 && curves.iter().all(|curve| curve.depth.is_some());
     // What another way of asking passes holds nothing. What works on one I/O at a time, keeps a CPU busy, or moves as many
     // bytes as go at all, has its rate from that.
-    let passed = best_way(facts).is_some_and(|way| way.outcome.iops.mean > high * EXCEEDED);
+    let passed = best_way(facts).is_some_and(|way| rate(way) > high * EXCEEDED);
     let serial = facts.reads().is_some_and(|reads| reads.parallelism < SERIAL);
     let held = saturated && !passed && !serial && most_wanted(facts) < BUSY && !moves_all_bytes(facts, high);
     held.then_some((high, (high - low) / high))
@@ -172,28 +162,24 @@ fn moves_all_bytes(facts: &Facts<'_>, rate: f64) -> bool {
 
 /// More reads in flight than one leave the rate where it is, below what one at a time would give by its own latency: no device does
 /// that. At first a cap lets a burst through, so that the highest rate says nothing.
-pub(super) fn by_plateau(facts: &Facts<'_>) -> Option<Finding> {
-    let reads = || facts.points(StepKind::Depth).iter().filter(|point| is_read(point));
-    let one = reads().find(|point| point.outcome.job.in_flight() == 1)?.outcome.latency().quantile_ns(0.9)?;
-    let rates: Vec<f64> = reads()
-        .filter(|point| point.outcome.job.in_flight() >= MANY)
-        .map(|point| point.outcome.iops.mean)
-        .collect();
-    let (low, high) =
-        rates.iter().fold((f64::MAX, 0.0f64), |(low, high), &rate| (low.min(rate), high.max(rate)));
+pub(super) fn by_plateau(facts: &Facts<'_>) -> Option<String> {
+    let mut reads = facts.reads_of(StepKind::Depth);
+    let one = reads.find(|point| point.outcome.job.in_flight() == 1)?.outcome.latency().quantile_ns(0.9)?;
+    let deep = facts.reads_of(StepKind::Depth).filter(|point| point.outcome.job.in_flight() >= MANY);
+    let rates: Vec<f64> = deep.map(rate).collect();
+    let (low, high) = range(rates.iter().copied());
     let flat = rates.len() >= LEVEL_RUNS && high <= low * (1.0 + PLATEAU_SPREAD);
     (flat && low > 0.0 && high * one as f64 / 1e9 <= PLATEAU_MOST).then(|| {
-        let answer = format!(
+        format!(
             "A cap of about {} I/Os per second, whatever the depth: one read at a time takes so little that it would give {}.",
             thousands(high),
             thousands(1e9 / one as f64)
-        );
-        (Limit::Cap, answer)
+        )
     })
 }
 
 /// The same reads became slower during the check: to one rate for every engine where a bucket ran empty.
-pub(super) fn by_change(facts: &Facts<'_>) -> Option<Finding> {
+pub(super) fn by_change(facts: &Facts<'_>) -> Option<String> {
     let (low, high) = facts.caveats.iter().find_map(|caveat| match caveat {
         Caveat::Drift { low, high, .. } => Some((*low, *high)),
         _ => None,
@@ -203,12 +189,11 @@ pub(super) fn by_change(facts: &Facts<'_>) -> Option<Finding> {
     let seen = others::traffic(facts.points(StepKind::Engines).iter().map(|point| &point.outcome));
     let level = level_of_engines(facts, spread).filter(|_| seen.is_none())?;
     ((level / low - 1.0).abs() < spread && alone_is_spared(facts)).then(|| {
-        let answer = format!(
+        format!(
             "A cap of about {} I/Os per second, where each engine ends; at first there were {}: a token bucket.",
             thousands(level),
             thousands(high)
-        );
-        (Limit::Cap, answer)
+        )
     })
 }
 
@@ -217,18 +202,15 @@ const SPARED: f64 = 0.9;
 
 /// True if one read at a time is as quick as before, though many are not: traffic of others would hold it up, too.
 fn alone_is_spared(facts: &Facts<'_>) -> bool {
-    let alone = |id| facts.points(id).iter().filter(|point| point.outcome.job.in_flight() == 1);
-    let rate = |point: &Point| point.outcome.iops.mean;
-    let before = alone(StepKind::Latency).filter(|point| is_read(point)).map(rate).fold(0.0, f64::max);
-    alone(StepKind::Engines).map(rate).all(|rate| rate >= before * SPARED)
+    let is_alone = |point: &&Point| point.outcome.job.in_flight() == 1;
+    let (_, before) = range(facts.reads_of(StepKind::Latency).filter(is_alone).map(rate));
+    facts.points(StepKind::Engines).iter().filter(is_alone).all(|point| rate(point) >= before * SPARED)
 }
 
 /// The one rate at which all engines end that keep the queue full, where there is one.
 fn level_of_engines(facts: &Facts<'_>, spread: f64) -> Option<f64> {
     let deep = |point: &&Point| point.outcome.job.in_flight() >= 32;
-    let rates: Vec<f64> =
-        facts.points(StepKind::Engines).iter().filter(deep).map(|point| point.outcome.iops.mean).collect();
-    let (low, high) =
-        rates.iter().fold((f64::MAX, 0.0f64), |(low, high), &rate| (low.min(rate), high.max(rate)));
+    let rates: Vec<f64> = facts.points(StepKind::Engines).iter().filter(deep).map(rate).collect();
+    let (low, high) = range(rates.iter().copied());
     (rates.len() >= LEVEL_RUNS && high <= low * (1.0 + spread)).then(|| f64::midpoint(low, high))
 }

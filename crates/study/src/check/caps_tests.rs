@@ -8,13 +8,9 @@ fn a_stated_cap_that_the_reads_keep_to_is_named_with_its_file_also_beside_others
         let mut check = quiet();
         beside_others(&mut check, foreign, foreign);
         capped(&mut check, 4000, false, 3990.0);
-        let verdict = judged(&check);
-        assert_eq!(verdict.limit, Limit::Cap, "{}", verdict.answer);
-        assert_eq!(
-            verdict.answer,
-            "A cap: reads of vda are limited to 4000 IOPS by \
-             /sys/fs/cgroup/blkio/a/blkio.throttle.read_iops_device, and 3.99 k IOPS were reached."
-        );
+        let answer = "A cap: reads of vda are limited to 4000 IOPS by \
+                      /sys/fs/cgroup/blkio/a/blkio.throttle.read_iops_device, and 3.99 k IOPS were reached.";
+        assert_eq!(held(&check, Limit::Cap, "").answer, answer);
     }
     let mut check = quiet();
     capped(&mut check, 4000 * 4096, true, 3990.0);
@@ -37,31 +33,30 @@ fn a_stated_cap_that_the_reads_stay_below_or_exceed_is_not_the_limit() {
 fn a_rate_that_no_depth_changes_and_one_read_at_a_time_would_exceed_is_a_cap() {
     let limit_at = |rate: f64, more: f64| {
         let mut check = quiet();
-        each_point(&mut check, StepKind::Depth, |point| {
-            if point.series == Series::RandomRead {
-                let depth = point.outcome.job.queue_depth;
-                set_latency(point, 20_000);
+        each_read(&mut check, StepKind::Depth, |point| {
+            set_latency(point, 20_000);
+            point.outcome.iops.mean = match point.outcome.job.queue_depth {
                 // A burst at first.
-                point.outcome.iops.mean = if depth == 1 { 2.0 * rate } else { rate };
-                if depth == 128 {
-                    point.outcome.iops.mean = rate * more;
-                }
-            }
+                1 => 2.0 * rate,
+                128 => rate * more,
+                _ => rate,
+            };
         });
-        judged(&check)
+        check
     };
-    let verdict = limit_at(4_900.0, 1.0);
-    assert_eq!(verdict.limit, Limit::Cap);
-    assert!(
-        verdict.answer.starts_with("A cap of about 4.90 k I/Os per second, whatever the depth"),
-        "{}",
-        verdict.answer
-    );
-    assert_eq!(limit_at(29_000.0, 1.0).limit, Limit::Cap);
-    assert_ne!(limit_at(31_000.0, 1.0).limit, Limit::Cap, "near what one at a time gives");
-    assert_ne!(limit_at(0.0, 1.0).limit, Limit::Cap, "nothing was read");
-    assert_eq!(limit_at(4_900.0, 1.059).limit, Limit::Cap);
-    assert_ne!(limit_at(4_900.0, 1.061).limit, Limit::Cap, "more depth gives more");
+    let words = "A cap of about 4.90 k I/Os per second, whatever the depth";
+    held(&limit_at(4_900.0, 1.0), Limit::Cap, words);
+    let is_cap = |rate, more| judged(&limit_at(rate, more)).limit == Limit::Cap;
+    assert!(is_cap(29_000.0, 1.0) && !is_cap(31_000.0, 1.0), "near what one at a time gives");
+    assert!(!is_cap(0.0, 1.0), "nothing was read");
+    assert!(is_cap(4_900.0, 1.059) && !is_cap(4_900.0, 1.061), "more depth gives more");
+}
+
+/// The run takes as long as its I/Os do at its rate, and its thread is so busy.
+fn as_long_as_its_ios(point: &mut Point, busy: f64) {
+    let outcome = &mut point.outcome;
+    outcome.elapsed = Nanos((outcome.ios() as f64 / outcome.iops.mean * 1e9) as u64);
+    (outcome.cpu.busiest_thread, outcome.cpu.wanted) = (busy, busy);
 }
 
 /// All random loads end at 100 k; one read takes `read_us`, another way reaches `way`, the thread at the end is `busy`, and the
@@ -88,9 +83,7 @@ fn common(read_us: u64, way: f64, busy: f64, bytes: f64) -> Limit {
         if depth == 128 {
             at_rate(point, 98_000.0);
         }
-        let outcome = &mut point.outcome;
-        outcome.elapsed = Nanos((outcome.ios() as f64 / outcome.iops.mean * 1e9) as u64);
-        (outcome.cpu.busiest_thread, outcome.cpu.wanted) = (busy, busy);
+        as_long_as_its_ios(point, busy);
     });
     each_point(&mut check, StepKind::Threads, |point| at_rate(point, way));
     judged(&check).limit
@@ -121,24 +114,25 @@ fn a_fall_to_one_rate_for_every_engine_is_a_token_bucket() {
             check.caveats.push(Caveat::Drift { low: 4_000.0, high, runs: 3 });
         }
         let mut at = 0;
-        let step = check.steps.iter_mut().find(|step| step.id == StepKind::Engines).expect("there");
-        for point in &mut step.points {
+        each_point(&mut check, StepKind::Engines, |point| {
             if point.outcome.job.queue_depth == 32 {
                 point.outcome.iops.mean = rates[at % 3];
                 at += 1;
             }
-        }
-        judged(&check)
+        });
+        check
     };
-    let bucket = |rates, drift| fallen(rates, if drift { 15_900.0 } else { 0.0 });
-    let verdict = bucket([4_000.0, 4_080.0, 4_159.0], true);
-    assert_eq!(verdict.limit, Limit::Cap);
-    assert!(verdict.answer.contains("at first there were 15.9 k: a token bucket"), "{}", verdict.answer);
-    assert_ne!(bucket([4_000.0, 4_080.0, 4_161.0], true).limit, Limit::Cap, "they differ by over 4 %");
-    assert_ne!(bucket([4_000.0, 4_080.0, 4_159.0], false).limit, Limit::Cap, "nothing fell");
-    assert_ne!(bucket([9_000.0, 9_000.0, 9_000.0], true).limit, Limit::Cap, "the low rate was another");
-    assert_eq!(fallen([4_000.0, 4_800.0, 4_999.0], 16_000.0).limit, Limit::Cap, "after a fall to a quarter");
-    assert_ne!(fallen([4_000.0, 4_800.0, 5_001.0], 16_000.0).limit, Limit::Cap, "they differ by over 25 %");
+    let words = "at first there were 15.9 k: a token bucket";
+    held(&fallen([4_000.0, 4_080.0, 4_159.0], 15_900.0), Limit::Cap, words);
+    for (rates, high, is_cap, why) in [
+        ([4_000.0, 4_080.0, 4_161.0], 15_900.0, false, "they differ by over 4 %"),
+        ([4_000.0, 4_080.0, 4_159.0], 0.0, false, "nothing fell"),
+        ([9_000.0, 9_000.0, 9_000.0], 15_900.0, false, "the low rate was another"),
+        ([4_000.0, 4_800.0, 4_999.0], 16_000.0, true, "after a fall to a quarter"),
+        ([4_000.0, 4_800.0, 5_001.0], 16_000.0, false, "they differ by over 25 %"),
+    ] {
+        assert_eq!(judged(&fallen(rates, high)).limit == Limit::Cap, is_cap, "{why}");
+    }
 }
 
 /// Writes and the mix end this much below reads, all at 100 k; a read takes 30 us and no thread is busy.
@@ -150,21 +144,18 @@ fn apart(below: f64) -> Limit {
         if point.outcome.job.in_flight() == 1 {
             set_latency(point, 30_000);
         }
-        let outcome = &mut point.outcome;
-        outcome.elapsed = Nanos((outcome.ios() as f64 / outcome.iops.mean * 1e9) as u64);
-        (outcome.cpu.busiest_thread, outcome.cpu.wanted) = (0.5, 0.5);
+        as_long_as_its_ios(point, 0.5);
     });
-    each_point(&mut check, StepKind::Threads, |point| at_rate(point, 100_000.0));
-    each_point(&mut check, StepKind::Engines, |point| at_rate(point, 100_000.0));
+    for id in [StepKind::Threads, StepKind::Engines] {
+        each_point(&mut check, id, |point| at_rate(point, 100_000.0));
+    }
     judged(&check).limit
 }
 
 #[test]
 fn what_ends_nearly_at_one_rate_may_be_a_cap_and_is_unknown() {
-    assert_eq!(apart(0.0149), Limit::Cap);
-    assert_eq!(apart(0.0151), Limit::Unknown);
-    assert_eq!(apart(0.1149), Limit::Unknown);
-    assert_eq!(apart(0.1151), Limit::Device);
+    let limits = [0.0149, 0.0151, 0.1149, 0.1151].map(apart);
+    assert_eq!(limits, [Limit::Cap, Limit::Unknown, Limit::Unknown, Limit::Device]);
 }
 
 #[test]

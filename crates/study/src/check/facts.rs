@@ -1,9 +1,7 @@
 //! What do the rules of the verdict look at?
 
-#[cfg(test)]
-use iostack_model::answers::Check;
 use iostack_model::answers::{Limit, Point, Saturation, Series, Step, StepKind, Summary};
-use iostack_model::{Caveat, IoLimit, Outcome, Storage};
+use iostack_model::{Caveat, IoLimit, Machine, Outcome, Storage};
 use iostack_target::Place;
 
 use super::others;
@@ -30,18 +28,15 @@ pub(crate) struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    #[cfg(test)]
-    pub(crate) fn of_check(check: &'a Check, place: &'a Place, summary: &'a Summary) -> Facts<'a> {
-        Facts {
-            place,
-            steps: &check.steps,
-            summary,
-            io_limits: &check.machine.virtualisation.io_limits,
-            storage: &check.storage,
-            cores: check.machine.cpu.cores_usable,
-            caveats: &check.caveats,
-            scatter: Scatter::of_steps(&check.steps),
-        }
+    /// Facts of steps of this place, of the figures that were picked from them, and of doubts of it all.
+    pub(crate) fn new(
+        place: &'a Place,
+        (storage, machine): (&'a Storage, &'a Machine),
+        (steps, summary): (&'a [Step], &'a Summary),
+        caveats: &'a [Caveat],
+    ) -> Facts<'a> {
+        let (io_limits, cores) = (&machine.virtualisation.io_limits[..], machine.cpu.cores_usable);
+        Facts { place, steps, summary, storage, io_limits, cores, caveats, scatter: Scatter::of_steps(steps) }
     }
 
     /// Points of one step; none when it was skipped.
@@ -51,10 +46,12 @@ impl<'a> Facts<'a> {
 
     /// The point with the highest throughput among those of `id` that `wanted` accepts.
     pub(crate) fn best(&self, id: StepKind, wanted: impl Fn(&Point) -> bool) -> Option<&'a Point> {
-        self.points(id)
-            .iter()
-            .filter(|point| wanted(point))
-            .max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
+        most(self.points(id).iter().filter(|point| wanted(point)))
+    }
+
+    /// Random reads of one step.
+    pub(super) fn reads_of(&self, id: StepKind) -> impl DoubleEndedIterator<Item = &'a Point> + use<'a> {
+        self.points(id).iter().filter(|point| is_read(point))
     }
 
     pub(super) fn reads(&self) -> Option<&'a Saturation> {
@@ -62,8 +59,23 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Limit that a rule finds, and the sentence that says so.
+/// Limit that was found, and the sentence that says so.
 pub(super) type Finding = (Limit, String);
+
+/// I/Os per second of a point.
+pub(super) fn rate(point: &Point) -> f64 {
+    point.outcome.iops.mean
+}
+
+/// The point of the highest rate.
+pub(super) fn most<'a>(points: impl Iterator<Item = &'a Point>) -> Option<&'a Point> {
+    points.max_by(|a, b| rate(a).total_cmp(&rate(b)))
+}
+
+/// The lowest and the highest of some rates.
+pub(super) fn range(rates: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    rates.into_iter().fold((f64::MAX, 0.0), |(low, high), rate| (low.min(rate), high.max(rate)))
+}
 
 pub(super) fn is_read(point: &Point) -> bool {
     point.series == Series::RandomRead
@@ -71,16 +83,13 @@ pub(super) fn is_read(point: &Point) -> bool {
 
 /// Every way in which the check asked for the same small random reads.
 pub(super) fn ways<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a Point> {
-    let asked = |id, wanted: fn(&&Point) -> bool| facts.points(id).iter().filter(wanted);
-    let all: fn(&&Point) -> bool = |_| true;
-    let reads: fn(&&Point) -> bool = |point| is_read(point);
-    let curves = asked(StepKind::Latency, reads).chain(asked(StepKind::Depth, reads));
-    curves.chain(asked(StepKind::Threads, all)).chain(asked(StepKind::Engines, all))
+    let curves = facts.reads_of(StepKind::Latency).chain(facts.reads_of(StepKind::Depth));
+    curves.chain(facts.points(StepKind::Threads)).chain(facts.points(StepKind::Engines))
 }
 
 /// The way of the highest rate.
 pub(super) fn best_way<'a>(facts: &Facts<'a>) -> Option<&'a Point> {
-    ways(facts).max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
+    most(ways(facts))
 }
 
 /// Difference that two rates may have, as a multiple of their scatter.
@@ -107,14 +116,13 @@ fn at_the_end<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a Outcome> {
     let best = facts.best(StepKind::Depth, is_read).map(|point| &point.outcome);
     let (most, depth) = best.map_or((0.0, 0), |best| (best.iops.mean, best.job.in_flight()));
     let least = most * (LEVEL - BEYOND * facts.scatter.many);
-    let reads =
-        facts.points(StepKind::Depth).iter().filter(|point| is_read(point)).map(|point| &point.outcome);
+    let reads = facts.reads_of(StepKind::Depth).map(|point| &point.outcome);
     reads.filter(move |outcome| outcome.iops.mean >= least || outcome.job.in_flight() > depth)
 }
 
 /// Gain from one way to another in percent.
 pub(super) fn gain_percent(before: &Point, after: &Point) -> f64 {
-    (after.outcome.iops.mean / before.outcome.iops.mean.max(1e-9) - 1.0) * 100.0
+    (rate(after) / rate(before).max(1e-9) - 1.0) * 100.0
 }
 
 /// Smaller gains than this are noise on a shared machine.

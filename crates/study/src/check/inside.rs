@@ -1,6 +1,6 @@
 //! What do the reads that were looked at from inside add to the verdict? Pure.
 
-use iostack_model::answers::{Limit, Point, StepKind};
+use iostack_model::answers::{Point, StepKind};
 use iostack_model::{Part, Stage, Way, WayStages};
 
 use super::facts::{Facts, best_way, in_words};
@@ -21,28 +21,34 @@ fn mean_ns(way: &WayStages, wanted: Stage) -> f64 {
     way.stages.iter().filter(|(stage, _)| *stage == wanted).map(|(_, bins)| bins.mean_ns()).sum()
 }
 
-/// Deep queues that wait on this side of the driver are limited on this side of it: in the scheduler, or before it by
-/// tags and locks.
-pub(crate) fn by_waiting(facts: &Facts<'_>) -> Option<(Limit, String)> {
+/// A deep queue that waits on this side of the driver for over half of its time, ns: in the scheduler, before the driver in all,
+/// and the whole.
+fn waiting(facts: &Facts<'_>) -> Option<(u32, [f64; 3])> {
     let (point, way) = seen(facts).find(|(point, _)| point.outcome.job.queue_depth > 1)?;
-    let (queue, schedule) = (mean_ns(way, Stage::Queue), mean_ns(way, Stage::Schedule));
-    let (waiting, whole) = (queue + schedule, way.whole.mean_ns());
-    let depth = point.outcome.job.queue_depth;
-    let times = |ns: f64| format!("a read waits {:.0} of its {:.0} us", ns / 1e3, whole / 1e3);
-    let scheduler = facts.storage.scheduled().filter(|device| device.queue.scheduler != "none");
-    if whole <= 0.0 || waiting <= whole * WAITS {
-        None
-    } else if let Some(device) = scheduler.filter(|_| schedule > whole * WAITS) {
-        let (name, device) = (&device.queue.scheduler, &device.name);
-        let text = format!("The I/O scheduler: at depth {depth} {} in {name} of {device}.", times(schedule));
-        Some((Limit::Scheduler, text))
-    } else {
-        let text = format!(
-            "One queue: at depth {depth} {} between bio and driver (tags, scheduler, locks).",
-            times(waiting)
-        );
-        Some((Limit::OneQueue, text))
-    }
+    let (schedule, whole) = (mean_ns(way, Stage::Schedule), way.whole.mean_ns());
+    let waiting = mean_ns(way, Stage::Queue) + schedule;
+    let waits = whole > 0.0 && waiting > whole * WAITS;
+    waits.then_some((point.outcome.job.queue_depth, [schedule, waiting, whole]))
+}
+
+fn times(ns: f64, whole: f64) -> String {
+    format!("a read waits {:.0} of its {:.0} us", ns / 1e3, whole / 1e3)
+}
+
+/// The scheduler keeps a deep queue waiting.
+pub(crate) fn by_scheduling(facts: &Facts<'_>) -> Option<String> {
+    let (depth, [schedule, _, whole]) = waiting(facts)?;
+    let device = facts.storage.scheduled().filter(|device| device.queue.scheduler != "none")?;
+    let (name, device, waits) = (&device.queue.scheduler, &device.name, times(schedule, whole));
+    (schedule > whole * WAITS)
+        .then(|| format!("The I/O scheduler: at depth {depth} {waits} in {name} of {device}."))
+}
+
+/// Tags, locks or the scheduler keep a deep queue waiting.
+pub(crate) fn by_waiting(facts: &Facts<'_>) -> Option<String> {
+    let (depth, [_, waiting, whole]) = waiting(facts)?;
+    let waits = times(waiting, whole);
+    Some(format!("One queue: at depth {depth} {waits} between bio and driver (tags, scheduler, locks)."))
 }
 
 /// Sentence of a simulation about the best of all ways, whatever the verdict concluded from outside.
@@ -77,6 +83,7 @@ mod tests {
     use super::*;
     use crate::check::planned::place_for_tests;
     use crate::check::summary;
+    use crate::check::tests::facts_of;
 
     fn bins(ns: u64) -> Bins {
         Bins { count: 100, sum_ns: 100 * ns, min_ns: ns, max_ns: ns, ..Bins::default() }
@@ -92,7 +99,7 @@ mod tests {
     }
 
     /// Judges a read at `depth` by its stages.
-    fn judged(depth: u32, stages: Stages) -> (Option<(Limit, String)>, Vec<String>) {
+    fn judged(depth: u32, stages: Stages) -> (Option<String>, Vec<String>) {
         let mut check = fixture::check();
         let mut point = check.steps[0].points[0].clone();
         point.outcome.job.queue_depth = depth;
@@ -100,15 +107,14 @@ mod tests {
         let places = check.steps.iter_mut().find(|step| step.id == StepKind::Places).expect("it is asked");
         places.points = vec![point];
         let (place, summary) = (place_for_tests(), summary::summarise(&check.steps));
-        let facts = Facts::of_check(&check, &place, &summary);
+        let facts = facts_of(&check, &place, &summary);
+        assert_eq!(by_scheduling(&facts), None, "it waits for tags");
         (by_waiting(&facts), evidence(&facts))
     }
 
     #[test]
     fn reads_that_wait_before_the_driver_are_limited_by_the_queue() {
-        let (limit, _) = judged(32, stages(60_000, 40_000));
-        let (limit, text) = limit.expect("60 of 100 us before the driver");
-        assert_eq!(limit, Limit::OneQueue);
+        let text = judged(32, stages(60_000, 40_000)).0.expect("60 of 100 us before the driver");
         assert!(text.contains("60 of its 100 us"), "{text}");
     }
 

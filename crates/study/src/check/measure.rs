@@ -7,7 +7,7 @@ use iostack_model::answers::{Point, Step};
 use iostack_model::{Job, Nanos, Outcome};
 use iostack_target::{Audience, How, Measured, RunClock, Session, Wanted};
 
-use super::planned::{Planned, PlannedStep};
+use super::planned::{Planned, PlannedStep, expected};
 
 pub(crate) struct Examiner<'a> {
     pub(crate) session: &'a dyn Session,
@@ -85,8 +85,7 @@ impl Course {
 
 /// Measures every step of the plan.
 pub(crate) fn measure(examiner: &Examiner<'_>, plan: &[PlannedStep]) -> Vec<Step> {
-    let whole = Nanos(plan.iter().map(|step| step.expected().0).sum());
-    let mut course = Course { begun: examiner.elapsed(), whole, done: Nanos(0) };
+    let mut course = Course { begun: examiner.elapsed(), whole: expected(plan), done: Nanos(0) };
     let mut steps = Vec::new();
     for planned in plan {
         examiner.talk.step(planned.title, examiner.elapsed(), course.end(examiner));
@@ -107,10 +106,8 @@ fn measure_step(examiner: &Examiner<'_>, planned: &PlannedStep, course: &mut Cou
             break;
         }
         if examiner.late(point.expected()) {
-            notes.push(format!(
-                "cut short: the promised time was over before {} {}",
-                point.series, point.label
-            ));
+            let Planned { series, label, .. } = point;
+            notes.push(format!("cut short: the promised time was over before {series} {label}"));
             break;
         }
         let (elapsed, end) = (examiner.elapsed(), course.end(examiner));

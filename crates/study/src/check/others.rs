@@ -4,11 +4,11 @@
 //! counts is how long its threads were ready without a CPU, which the kernel tells of each thread. So much more, at
 //! most, could the rate have been.
 
-use iostack_model::answers::{Limit, StepKind};
+use iostack_model::answers::StepKind;
 use iostack_model::{Caveat, Outcome, Storage};
 
 use super::caps;
-use super::facts::{BUSY, Facts, Finding, best_way, is_read, thousands};
+use super::facts::{BUSY, Facts, best_way, is_read, rate, thousands};
 
 /// Threads that lack a CPU for this share of their time lose as much of their rate at most: less is no reason to be
 /// silent.
@@ -67,53 +67,45 @@ pub(super) fn crowds_itself(facts: &Facts<'_>, outcome: &Outcome) -> bool {
 
 /// A thread alone that never sleeps waits for no device: its I/O is work of the processor, whoever else is there. One
 /// that spends its time waiting for a CPU shows nothing of what its I/O would have waited for.
-pub(super) fn by_processor_alone(facts: &Facts<'_>) -> Option<Finding> {
-    let alone = facts.points(StepKind::Latency).iter().find(|point| is_read(point))?;
+pub(super) fn by_processor_alone(facts: &Facts<'_>) -> Option<String> {
+    let alone = facts.reads_of(StepKind::Latency).next()?;
     let cpu = &alone.outcome.cpu;
     if cpu.wanted < BUSY || cpu.busiest_thread < OWN_WORK {
         return None;
     }
-    let rate = thousands(alone.outcome.iops.mean);
-    let (busy, waiting) = (cpu.busiest_thread, cpu.wanted - cpu.busiest_thread);
-    let text = |what: &str| {
-        format!(
-            "{what}: a read is work of the CPU from start to end. At {rate} IOPS its thread worked {:.0} % of the time and \
-             lacked a CPU {:.0} %.",
-            busy * 100.0,
-            waiting.max(0.0) * 100.0
-        )
-    };
-    Some(if facts.cores > 1 {
-        (Limit::AllCores, text("The processors"))
-    } else {
-        (Limit::OneCore, text("The one core that may be used"))
-    })
+    let (rate, busy) = (thousands(rate(alone)), cpu.busiest_thread * 100.0);
+    let waiting = (cpu.wanted - cpu.busiest_thread).max(0.0) * 100.0;
+    let what = if facts.cores > 1 { "The processors" } else { "The one core that may be used" };
+    Some(format!(
+        "{what}: a read is work of the CPU from start to end. At {rate} IOPS its thread worked {busy:.0} % of the time and \
+         lacked a CPU {waiting:.0} %."
+    ))
+}
+
+/// The same where there are several.
+pub(super) fn by_processors_alone(facts: &Facts<'_>) -> Option<String> {
+    by_processor_alone(facts).filter(|_| facts.cores > 1)
 }
 
 /// Finding that the reads lacked a CPU which others had, with how much that matters.
-pub(super) fn by_others(facts: &Facts<'_>) -> Option<Finding> {
+pub(super) fn by_others(facts: &Facts<'_>) -> Option<String> {
     let alone = facts.best(StepKind::Depth, is_read);
-    let (lost, point) = [alone, best_way(facts)]
-        .into_iter()
-        .flatten()
+    let points = [alone, best_way(facts)].into_iter().flatten();
+    let (lost, point) = points
         .filter(|point| !crowds_itself(facts, &point.outcome))
         .map(|point| (missed(facts.storage, &point.outcome, facts.cores), point))
         .max_by(|a, b| a.0.total_cmp(&b.0))?;
     (lost > MISSED).then(|| {
-        let outcome = &point.outcome;
-        let cap = caps::stated(facts).filter(|(_, cap)| outcome.iops.mean <= *cap);
+        let rate = rate(point);
+        let cap = caps::stated(facts).filter(|(_, cap)| rate <= *cap);
         let cap = cap.map_or(String::new(), |(limit, _)| format!(" On a quiet one there is a cap: {limit}."));
-        let most = caps::allowed(facts, outcome.iops.mean, outcome.iops.mean / (1.0 - lost));
-        (
-            Limit::Unknown,
-            format!(
-                "Unknown: others took {:.0} % of the CPU time, and this load lacked a CPU for {:.0} % of its time; {} IOPS \
-                 were reached, without that at most {}. Repeat on a quiet machine.{cap}",
-                taken(outcome) * 100.0,
-                lost * 100.0,
-                thousands(outcome.iops.mean),
-                thousands(most)
-            ),
+        format!(
+            "Unknown: others took {:.0} % of the CPU time, and this load lacked a CPU for {:.0} % of its time; {} IOPS \
+             were reached, without that at most {}. Repeat on a quiet machine.{cap}",
+            taken(&point.outcome) * 100.0,
+            lost * 100.0,
+            thousands(rate),
+            thousands(caps::allowed(facts, rate, rate / (1.0 - lost)))
         )
     })
 }
@@ -122,16 +114,13 @@ pub(super) fn by_others(facts: &Facts<'_>) -> Option<Finding> {
 const TRAFFIC: f64 = 0.2;
 
 /// Others moved data on the device while the reads were measured that the verdict rests on.
-pub(super) fn by_traffic(facts: &Facts<'_>) -> Option<Finding> {
-    let alone = facts.points(StepKind::Depth).iter().find(|point| is_read(point));
+pub(super) fn by_traffic(facts: &Facts<'_>) -> Option<String> {
+    let alone = facts.reads_of(StepKind::Depth).next();
     let points = [alone, facts.best(StepKind::Depth, is_read)].into_iter().flatten();
     let (device, share) = traffic(points.map(|point| &point.outcome))?;
+    let percent = share * 100.0;
     is_theirs(share).then(|| {
-        let percent = share * 100.0;
-        let text = format!(
-            "Unknown: others had {percent:.0} % of the traffic of {device}; repeat when it is quiet."
-        );
-        (Limit::Unknown, text)
+        format!("Unknown: others had {percent:.0} % of the traffic of {device}; repeat when it is quiet.")
     })
 }
 
@@ -153,20 +142,16 @@ pub(super) fn is_theirs(share: f64) -> bool {
 const JUMP: f64 = 0.5;
 
 /// The rate jumps from point to point, so that no shape of the curve means anything.
-pub(super) fn by_jumps(facts: &Facts<'_>) -> Option<Finding> {
+pub(super) fn by_jumps(facts: &Facts<'_>) -> Option<String> {
     let mut most = 0.0;
-    for point in facts.points(StepKind::Depth).iter().filter(|point| is_read(point)) {
-        let rate = point.outcome.iops.mean;
-        if rate < most * JUMP {
-            let text = format!(
-                "Unknown: {} IOPS at depth {}, where fewer in flight had reached {}: something else held them up.",
-                thousands(rate),
-                point.label,
-                thousands(most)
-            );
-            return Some((Limit::Unknown, text));
+    for point in facts.reads_of(StepKind::Depth) {
+        if rate(point) < most * JUMP {
+            let (label, fallen, most) = (&point.label, thousands(rate(point)), thousands(most));
+            return Some(format!(
+                "Unknown: {fallen} IOPS at depth {label}, where fewer in flight had reached {most}: something else held them up."
+            ));
         }
-        most = rate.max(most);
+        most = rate(point).max(most);
     }
     None
 }

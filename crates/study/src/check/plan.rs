@@ -169,15 +169,8 @@ mod tests {
     #[test]
     fn no_block_is_smaller_than_the_logical_block() {
         let place = Place { logical_block: Bytes(4096), ..place_for_tests() };
-        for step in plan(&place, "", Effort::Default, 1, Time::Whole) {
-            for point in step.points.iter().filter(|point| point.job.direct) {
-                assert!(
-                    point.job.block_sizes.smallest() >= Bytes(4096),
-                    "{} {}",
-                    step.id.name(),
-                    point.label
-                );
-            }
-        }
+        let steps = plan(&place, "", Effort::Default, 1, Time::Whole);
+        let mut direct = steps.iter().flat_map(|step| &step.points).filter(|point| point.job.direct);
+        assert!(direct.all(|point| point.job.block_sizes.smallest() >= Bytes(4096)), "{steps:?}");
     }
 }

@@ -65,6 +65,11 @@ impl PlannedStep {
     }
 }
 
+/// Time that the plan will take.
+pub(crate) fn expected(plan: &[PlannedStep]) -> Nanos {
+    Nanos(plan.iter().map(|step| step.expected().0).sum())
+}
+
 #[cfg(test)]
 pub(crate) fn place_for_tests() -> Place {
     Place {

@@ -76,7 +76,7 @@ pub(crate) struct Scatter {
     pub(super) few: f64,
     /// Reads with many.
     pub(super) many: f64,
-    /// With writes, which may change the storage.
+    /// Runs with writes, which may change the storage.
     pub(super) writes: f64,
 }
 

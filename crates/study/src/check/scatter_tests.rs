@@ -27,7 +27,7 @@ fn a_verdict_stands_unless_more_than_one_trial_in_twenty_finds_another_limit() {
         let left = Cell::new(dissent);
         let summary = summary::summarise(&check.steps);
         let place = place_for_tests();
-        let facts = Facts::of_check(&check, &place, &summary);
+        let facts = facts_of(&check, &place, &summary);
         let judge = |_: &Facts<'_>| match left.replace(left.get().saturating_sub(1)) {
             0 => Limit::Device,
             _ => Limit::Cap,

@@ -60,43 +60,42 @@ fn point(series: Series, x: f64, label: impl Into<String>, job: Job, weight: f64
     Planned { series, x, label: label.into(), job, weight, on: On::Target, traced: false, intends: &[] }
 }
 
-/// Titles and axes of the steps: with categories, and on a logarithmic scale.
-const TITLES: [(StepKind, &str, AxisName, [bool; 2]); 11] = [
-    (StepKind::Latency, "Latency of one 4 KiB I/O at queue depth 1", AxisName::Direction, CATEGORIES),
-    (StepKind::Places, "Where latency and clocks of a 4 KiB read go", AxisName::QueueDepth, CATEGORIES),
-    (
-        StepKind::Depth,
-        "Throughput and latency over queue depth, 4 KiB random",
-        AxisName::QueueDepth,
-        LOGARITHMIC,
-    ),
-    (StepKind::Cells, "The cells people compare", AxisName::Cell, CATEGORIES),
-    (StepKind::Size, "Request size at queue depth 8", AxisName::RequestSize, LOGARITHMIC),
+/// A point whose place is a number, which is its label too.
+fn numbered(series: Series, x: u32, job: Job, weight: f64) -> Planned {
+    point(series, f64::from(x), x.to_string(), job, weight)
+}
+
+/// Titles of the steps, and the names of their axes.
+const TITLES: [(StepKind, &str, AxisName); 11] = [
+    (StepKind::Latency, "Latency of one 4 KiB I/O at queue depth 1", AxisName::Direction),
+    (StepKind::Places, "Where latency and clocks of a 4 KiB read go", AxisName::QueueDepth),
+    (StepKind::Depth, "Throughput and latency over queue depth, 4 KiB random", AxisName::QueueDepth),
+    (StepKind::Cells, "The cells people compare", AxisName::Cell),
+    (StepKind::Size, "Request size at queue depth 8", AxisName::RequestSize),
     (
         StepKind::Paths,
         "I/O paths: direct, buffered, raw device; cost per I/O and per byte",
         AxisName::RequestSize,
-        LOGARITHMIC,
     ),
-    (StepKind::Threads, "Threads and cores, 4 KiB random read", AxisName::Threads, LOGARITHMIC),
-    (StepKind::Engines, "Engines: throughput and CPU cost, 4 KiB random read", AxisName::Engine, CATEGORIES),
+    (StepKind::Threads, "Threads and cores, 4 KiB random read", AxisName::Threads),
+    (StepKind::Engines, "Engines: throughput and CPU cost, 4 KiB random read", AxisName::Engine),
     (
         StepKind::Sync,
         "Durable writes: 4 KiB random write, then fsync or fdatasync, each time",
         AxisName::Call,
-        CATEGORIES,
     ),
-    (StepKind::Schedulers, "I/O schedulers at queue depth 32, 4 KiB random", AxisName::Scheduler, CATEGORIES),
-    (StepKind::Sustained, "Sustained 4 KiB random write at queue depth 32", AxisName::Time, LINEAR),
+    (StepKind::Schedulers, "I/O schedulers at queue depth 32, 4 KiB random", AxisName::Scheduler),
+    (StepKind::Sustained, "Sustained 4 KiB random write at queue depth 32", AxisName::Time),
 ];
 
-const CATEGORIES: [bool; 2] = [true, false];
-const LOGARITHMIC: [bool; 2] = [false, true];
-const LINEAR: [bool; 2] = [false; 2];
+/// Steps whose axis is logarithmic; of the others all but time have categories.
+const LOGARITHMIC: [StepKind; 4] = [StepKind::Depth, StepKind::Size, StepKind::Paths, StepKind::Threads];
 
 fn step(id: StepKind, points: Vec<Planned>, note: Option<String>) -> PlannedStep {
     let known = TITLES.into_iter().find(|(kind, ..)| *kind == id);
-    let (_, title, label, [categories, log]) = known.expect("every step has its row");
+    let (_, title, label) = known.expect("every step has its row");
+    let log = LOGARITHMIC.contains(&id);
+    let categories = !log && id != StepKind::Sustained;
     PlannedStep { id, title, axis: Axis { label, log, categories }, points, note }
 }
 
@@ -131,12 +130,11 @@ fn places(place: &Place, weight: f64) -> PlannedStep {
     for point in &mut points {
         point.traced = true;
     }
-    let told = place.tells_inside;
-    step(
-        StepKind::Places,
-        if told { Vec::new() } else { points },
-        told.then(|| "each figure above has its own: `inside` of every outcome".to_owned()),
-    )
+    if place.tells_inside {
+        let note = "each figure above has its own: `inside` of every outcome";
+        return step(StepKind::Places, Vec::new(), Some(note.to_owned()));
+    }
+    step(StepKind::Places, points, None)
 }
 
 /// Step: throughput over I/Os in flight.
@@ -154,13 +152,7 @@ fn depth(place: &Place, depths: &[u32], weight: f64) -> PlannedStep {
                 Engine::Psync => Job { threads: depth, ..random_read(place, Engine::Psync, 1) },
                 engine => random_read(place, engine, depth),
             };
-            points.push(point(
-                series.clone(),
-                f64::from(depth),
-                depth.to_string(),
-                Job { mix, ..job },
-                weight,
-            ));
+            points.push(numbered(series.clone(), depth, Job { mix, ..job }, weight));
         }
     }
     step(StepKind::Depth, points, write_note(place))
@@ -180,8 +172,7 @@ fn cells(place: &Place, weight: f64) -> PlannedStep {
         for (series, mix) in permitted(place, [(Series::Read, Mix::READ), (Series::Write, Mix::WRITE)]) {
             let mut job = Job { mix, ..random_read(place, engine, queue_depth) };
             if sequential {
-                job.access = Access::Sequential;
-                job.block_sizes = BlockSizes::all(Bytes::mib(1));
+                (job.access, job.block_sizes) = (Access::Sequential, BlockSizes::all(Bytes::mib(1)));
             }
             points.push(point(series, order as f64, name.name(), job, weight));
         }
@@ -249,25 +240,18 @@ fn threads(place: &Place) -> PlannedStep {
     for threads in [1, 2, 4, 8, 16, 32] {
         let job = Job { threads, ..random_read(place, Engine::Psync, 1) };
         let series = Series::Other("psync, depth 1 each".to_owned());
-        points.push(point(series, f64::from(threads), threads.to_string(), job, 0.35));
+        points.push(numbered(series, threads, job, 0.35));
     }
     if place.engine() != Engine::Psync {
-        let mut counts: Vec<u32> =
-            [1, 2, 4, 8, 16, 32, 64].into_iter().filter(|&n| n < place.cores).collect();
-        counts.push(place.cores);
-        for threads in counts {
-            let job = Job { threads, ..batched(place, 64, 16) };
+        let fewer = [1, 2, 4, 8, 16, 32, 64].into_iter().filter(|&threads| threads < place.cores);
+        for threads in fewer.chain([place.cores]) {
+            let batch = Batch { submit: 16, complete_min: 16 };
+            let job = Job { threads, batch, ..random_read(place, place.engine(), 64) };
             let series = Series::Other(format!("{}, depth 64 each", place.engine().name()));
-            points.push(point(series, f64::from(threads), threads.to_string(), job, 0.5));
+            points.push(numbered(series, threads, job, 0.5));
         }
     }
     step(StepKind::Threads, points, None)
-}
-
-/// The asynchronous engine with several I/Os per system call.
-fn batched(place: &Place, queue_depth: u32, batch: u32) -> Job {
-    let batch = Batch { submit: batch, complete_min: batch };
-    Job { batch, ..random_read(place, place.engine(), queue_depth) }
 }
 
 /// Step: cost and rate of each kernel interface.
@@ -296,15 +280,11 @@ fn engines(place: &Place) -> PlannedStep {
     }
     let job = Job { threads: 32, ..random_read(place, Engine::Psync, 1) };
     points.push(point(Series::Other("psync, 32 threads".to_owned()), 8.0, "depth 32", job, 0.5));
-    let missing: Vec<&str> = [("io_uring", place.io_uring), ("libaio", place.libaio)]
-        .into_iter()
-        .filter_map(|(name, usable)| (!usable).then_some(name))
-        .collect();
-    step(
-        StepKind::Engines,
-        points,
-        (!missing.is_empty()).then(|| format!("not permitted here: {}", missing.join(", "))),
-    )
+    let interfaces = [("io_uring", place.io_uring), ("libaio", place.libaio)];
+    let missing: Vec<&str> =
+        interfaces.into_iter().filter_map(|(name, usable)| (!usable).then_some(name)).collect();
+    let note = (!missing.is_empty()).then(|| format!("not permitted here: {}", missing.join(", ")));
+    step(StepKind::Engines, points, note)
 }
 
 /// Step: cost of durable writes.
@@ -340,11 +320,8 @@ fn schedulers(place: &Place, whose: &str) -> PlannedStep {
             points.push(point(series, order as f64, label.as_str(), job, 0.5));
         }
     }
-    step(
-        StepKind::Schedulers,
-        points,
-        Some(place.schedulers.as_ref().err().map_or_else(|| whose.to_owned(), Clone::clone)),
-    )
+    let note = place.schedulers.as_ref().err().map_or(whose, String::as_str);
+    step(StepKind::Schedulers, points, Some(note.to_owned()))
 }
 
 /// Does the device keep up when it is written without pause?

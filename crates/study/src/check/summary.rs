@@ -27,7 +27,8 @@ fn main_flow(outcome: &Outcome) -> &Flow {
     if outcome.write.latency.count > outcome.read.latency.count { &outcome.write } else { &outcome.read }
 }
 
-fn scaled(interval: Interval, factor: f64) -> Interval {
+/// The figure so many times as large.
+pub(super) fn scaled(interval: Interval, factor: f64) -> Interval {
     Interval {
         mean: interval.mean * factor,
         low: interval.low * factor,
@@ -86,10 +87,8 @@ fn saturation(points: &[Point]) -> Vec<Saturation> {
                 curve.iter().map(|point| (point.x, point.outcome.iops)).collect();
             let knee = iostack_stats::knee(&throughput, SATURATED_WITHIN);
             let iops_max = throughput.iter().map(|(_, iops)| iops.mean).fold(0.0, f64::max);
-            let latency_one = curve
-                .iter()
-                .find(|point| (point.x - 1.0).abs() < f64::EPSILON)
-                .map_or(0.0, |point| served_ns(&point.outcome));
+            let one = curve.iter().find(|point| (point.x - 1.0).abs() < f64::EPSILON);
+            let latency_one = one.map_or(0.0, |point| served_ns(&point.outcome));
             Saturation {
                 series: series.clone(),
                 depth: knee.map(|index| curve[index].x as u32),

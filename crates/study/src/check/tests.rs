@@ -2,7 +2,7 @@
 //!
 //! The evidence is an ideal device by formula (the report's fixture), bent until a rule applies.
 
-use iostack_model::answers::{CellName, Check, Limit, Point, Series, StepKind, Verdict};
+use iostack_model::answers::{CellName, Check, Limit, Point, Series, Step, StepKind, Summary, Verdict};
 use iostack_model::{BlockDevice, Bytes, Caveat, Engine, IoLimit, Nanos, Outcome};
 use iostack_report::fixture;
 use iostack_target::Place;
@@ -27,7 +27,11 @@ fn judged(check: &Check) -> Verdict {
 
 fn judged_at(check: &Check, place: &Place) -> Verdict {
     let summary = summary::summarise(&check.steps);
-    verdict::decide(&Facts::of_check(check, place, &summary))
+    verdict::decide(&facts_of(check, place, &summary))
+}
+
+pub(super) fn facts_of<'a>(check: &'a Check, place: &'a Place, summary: &'a Summary) -> Facts<'a> {
+    Facts::new(place, (&check.storage, &check.machine), (&check.steps, summary), &check.caveats)
 }
 
 /// A quiet machine with a device of many queues.
@@ -37,9 +41,29 @@ fn quiet() -> Check {
     check
 }
 
+/// The verdict, which must name this limit in these words.
+fn held(check: &Check, limit: Limit, words: &str) -> Verdict {
+    let verdict = judged(check);
+    assert!(verdict.limit == limit && verdict.answer.contains(words), "{limit:?}, `{words}`: {verdict:?}");
+    verdict
+}
+
+/// Asserts that a line of the evidence begins so.
+fn shows(verdict: &Verdict, line: &str) {
+    assert!(verdict.evidence.iter().any(|evidence| evidence.starts_with(line)), "{:?}", verdict.evidence);
+}
+
+fn step_of(check: &mut Check, id: StepKind) -> &mut Step {
+    check.steps.iter_mut().find(|step| step.id == id).expect("the fixture has every step")
+}
+
 fn each_point(check: &mut Check, id: StepKind, change: impl FnMut(&mut Point)) {
-    let step = check.steps.iter_mut().find(|step| step.id == id).expect("the fixture has every step");
-    step.points.iter_mut().for_each(change);
+    step_of(check, id).points.iter_mut().for_each(change);
+}
+
+fn each_read(check: &mut Check, id: StepKind, change: impl FnMut(&mut Point)) {
+    let points = step_of(check, id).points.iter_mut();
+    points.filter(|point| point.series == Series::RandomRead).for_each(change);
 }
 
 /// Bends the reads over queue depth, and whatever else is tried beside them.
@@ -63,13 +87,9 @@ fn limit_after(change: impl FnOnce(&mut Check)) -> Limit {
 
 #[test]
 fn an_idle_machine_with_a_bent_curve_is_limited_by_its_device() {
-    let verdict = judged(&quiet());
-    assert_eq!(verdict.limit, Limit::Device, "{}", verdict.answer);
-    assert!(
-        verdict.evidence.iter().any(|line| line.contains("saturates at depth")),
-        "{:?}",
-        verdict.evidence
-    );
+    let verdict = held(&quiet(), Limit::Device, "");
+    let shown = verdict.evidence.iter().any(|line| line.contains("saturates at depth"));
+    assert!(shown, "{:?}", verdict.evidence);
 }
 
 /// Others take this share of the CPU time at every point, and each thread lacks a CPU for that share of its time.
@@ -87,27 +107,26 @@ fn beside_others(check: &mut Check, foreign: f64, lacking: f64) {
 fn a_busy_neighbour_who_takes_no_cpu_from_us_forbids_no_verdict() {
     let mut check = quiet();
     beside_others(&mut check, 0.5, 0.1);
-    let verdict = judged(&check);
-    assert_eq!(verdict.limit, Limit::Device, "{}", verdict.answer);
-    let line = "Others took 50 % of the CPU time; this load lacked a CPU for 10.0 % of its own, too little";
-    assert!(verdict.evidence.iter().any(|evidence| evidence.starts_with(line)), "{:?}", verdict.evidence);
+    let verdict = held(&check, Limit::Device, "");
+    shows(
+        &verdict,
+        "Others took 50 % of the CPU time; this load lacked a CPU for 10.0 % of its own, too little",
+    );
 }
 
 #[test]
 fn a_neighbour_whose_cpu_we_lack_is_named_with_what_it_may_have_cost() {
     let mut check = quiet();
     beside_others(&mut check, 0.5, 0.2);
-    let verdict = judged(&check);
-    assert_eq!(verdict.limit, Limit::Unknown);
-    assert!(verdict.answer.contains("others took 50 % of the CPU time"), "{}", verdict.answer);
-    assert!(verdict.answer.contains("lacked a CPU for 20 % of its time"), "{}", verdict.answer);
     // 500 k were reached; without the fifth that was lost, a quarter more.
-    assert!(verdict.answer.contains("at most 625.0 k"), "{}", verdict.answer);
+    let told = ["others took 50 % of the CPU time", "lacked a CPU for 20 % of its time", "at most 625.0 k"];
+    for words in told {
+        held(&check, Limit::Unknown, words);
+    }
     // No more than a file allows, unless it does not hold.
     for (cap, most) in [(600_000, "600.0 k"), (100_000, "625.0 k")] {
         capped_by(&mut check, cap, false);
-        let verdict = judged(&check);
-        assert!(verdict.answer.contains(&format!("at most {most}")), "{cap}: {}", verdict.answer);
+        let verdict = held(&check, Limit::Unknown, &format!("at most {most}"));
         let named = verdict.answer.contains(&format!("limited to {cap} IOPS by"));
         assert_eq!(named, cap == 600_000, "{}", verdict.answer);
     }
@@ -169,8 +188,7 @@ fn crowded(check: &mut Check) {
 fn waiting_for_a_cpu_is_no_work_of_the_processors_and_a_stated_cap_near_the_rates_is_the_limit() {
     let mut check = quiet();
     crowded(&mut check);
-    let verdict = judged(&check);
-    assert_eq!(verdict.limit, Limit::Unknown, "{}", verdict.answer);
+    held(&check, Limit::Unknown, "");
     capped(&mut check, 2000, false, 2000.0);
     for (id, rate) in [(StepKind::Latency, 900.0), (StepKind::Threads, 1_400.0), (StepKind::Engines, 1_500.0)]
     {
@@ -184,17 +202,14 @@ fn waiting_for_a_cpu_is_no_work_of_the_processors_and_a_stated_cap_near_the_rate
         each_point(&mut check, id, |point| at_rate(point, 600.0));
     }
     let near = |check: &mut Check, rate: f64| {
-        let step = check.steps.iter_mut().find(|step| step.id == StepKind::Threads).expect("there");
-        at_rate(step.points.last_mut().expect("it has points"), rate);
+        at_rate(step_of(check, StepKind::Threads).points.last_mut().expect("it has points"), rate);
         judged(check).answer.contains("limited to 2000 IOPS by")
     };
     assert!(near(&mut check, 1_700.0) && !near(&mut check, 1_699.0));
     assert!(near(&mut check, 2_600.0) && !near(&mut check, 2_601.0), "one way alone exceeds it");
     each_point(&mut check, StepKind::Latency, |point| set_latency(point, 400_000));
-    assert!(
-        near(&mut check, 1_000.0) && !near(&mut check, 999.0),
-        "halfway, beside others, of quick storage"
-    );
+    let halfway = near(&mut check, 1_000.0) && !near(&mut check, 999.0);
+    assert!(halfway, "beside others, of quick storage");
     beside_others(&mut check, 0.5, 0.101);
     assert!(!near(&mut check, 1_690.0), "what was lost would not have led to the cap");
 }
@@ -221,35 +236,24 @@ fn a_check_that_ended_before_its_curve_falls_back_on_a_stated_cap() {
     capped_by(&mut check, 2000, false);
     assert_ne!(judged(&check).limit, Limit::Cap, "the one rate is another");
     each_point(&mut check, StepKind::Latency, |point| at_rate(point, 1_990.0));
-    let verdict = judged(&check);
-    assert_eq!(verdict.limit, Limit::Cap, "{}", verdict.answer);
-    assert!(verdict.answer.contains("limited to 2000 IOPS by"), "{}", verdict.answer);
+    held(&check, Limit::Cap, "limited to 2000 IOPS by");
 }
 
 #[test]
 fn a_way_with_no_more_in_flight_that_does_more_makes_the_engine_the_limit() {
     let mut check = quiet();
     let one_thread = |check: &mut Check, gain: f64| {
-        let most =
-            check.step(StepKind::Depth).expect("there").points.iter().map(|point| point.outcome.iops.mean);
-        let most = most.fold(0.0, f64::max);
-        each_point(check, StepKind::Latency, |point| {
-            if point.series == Series::RandomRead {
-                at_rate(point, most * gain);
-            }
-        });
-        judged(check)
+        let rates = step_of(check, StepKind::Depth).points.iter().map(|point| point.outcome.iops.mean);
+        let most = rates.fold(0.0, f64::max);
+        each_read(check, StepKind::Latency, |point| at_rate(point, most * gain));
     };
-    assert_eq!(one_thread(&mut check, 1.07).limit, Limit::Device, "as good as");
-    let verdict = one_thread(&mut check, 1.5);
-    assert_eq!(verdict.limit, Limit::Engine, "{}", verdict.answer);
-    assert!(verdict.answer.contains("io_uring ends at") && verdict.answer.contains("psync reaches"));
-    assert!(verdict.evidence.iter().any(|line| line.contains("over queue depth (io_uring)")));
-    assert!(
-        verdict.evidence.iter().any(|line| line.starts_with("Most of all ways: ")),
-        "{:?}",
-        verdict.evidence
-    );
+    one_thread(&mut check, 1.07);
+    held(&check, Limit::Device, "");
+    one_thread(&mut check, 1.5);
+    held(&check, Limit::Engine, "io_uring ends at");
+    let verdict = held(&check, Limit::Engine, "psync reaches");
+    shows(&verdict, "Random reads over queue depth (io_uring)");
+    shows(&verdict, "Most of all ways: ");
     let ways = ["reads in flight", "over", "per system call"];
     let named = verdict.advice.iter().filter(|advice| ways.iter().any(|way| advice.act.contains(way)));
     assert_eq!(named.count(), 0, "nothing beats one plain thread: {:?}", verdict.advice);
@@ -309,13 +313,10 @@ fn others_with_over_a_fifth_of_the_traffic_forbid_a_verdict() {
 fn a_curve_that_falls_below_half_of_itself_says_nothing() {
     let limit_with = |share: f64| {
         let mut check = quiet();
-        let points = &check.step(StepKind::Depth).expect("the fixture has every step").points;
-        let before = points.iter().filter(|point| point.series == Series::RandomRead && point.label != "128");
-        let most = before.map(|point| point.outcome.iops.mean).fold(0.0, f64::max);
-        each_point(&mut check, StepKind::Depth, |point| {
-            if point.series == Series::RandomRead && point.label == "128" {
-                point.outcome.iops.mean = most * share;
-            }
+        let mut most = 0.0_f64;
+        each_read(&mut check, StepKind::Depth, |point| match point.label.as_str() {
+            "128" => point.outcome.iops.mean = most * share,
+            _ => most = most.max(point.outcome.iops.mean),
         });
         judged(&check).limit
     };
@@ -339,11 +340,7 @@ fn set_latency(point: &mut Point, ns: u64) {
 /// Reads of 4 KiB are capped at this by a file, and the depth curve ends at `reached`.
 fn capped(check: &mut Check, cap: u64, bytes: bool, reached: f64) {
     capped_by(check, cap, bytes);
-    each_point(check, StepKind::Depth, |point| {
-        if point.series == Series::RandomRead {
-            at_rate(point, reached);
-        }
-    });
+    each_read(check, StepKind::Depth, |point| at_rate(point, reached));
 }
 
 /// A file says so.
@@ -362,7 +359,7 @@ fn another_scheduler_that_does_clearly_more_is_the_limit_where_the_old_one_did_t
         let device = check.storage.devices.last_mut().expect("the fixture has devices");
         device.queue.schedulers = vec!["kyber".into(), "none".into()];
         device.queue.scheduler = "kyber".into();
-        let step = check.steps.iter_mut().find(|step| step.id == StepKind::Schedulers).expect("there");
+        let step = step_of(&mut check, StepKind::Schedulers);
         step.points.retain(|point| point.series == Series::RandomRead);
         let named = [("kyber", first), ("none", other), ("kyber (again)", again)];
         for (point, (label, rate)) in step.points.iter_mut().zip(named) {
@@ -370,25 +367,25 @@ fn another_scheduler_that_does_clearly_more_is_the_limit_where_the_old_one_did_t
             let iops = &mut point.outcome.iops;
             (iops.mean, iops.low, iops.high) = (rate, rate * 0.99, rate * 1.01);
         }
-        judged(&check)
+        check
     };
-    let verdict = scheduler(1_000.0, 1_101.0, 1_000.0);
-    assert_eq!(verdict.limit, Limit::Scheduler, "{}", verdict.answer);
-    assert!(
-        verdict.answer.contains("with kyber 1.00 k IOPS at depth 32, with none 1.10 k"),
-        "{}",
-        verdict.answer
+    let words = "with kyber 1.00 k IOPS at depth 32, with none 1.10 k";
+    held(&scheduler(1_000.0, 1_101.0, 1_000.0), Limit::Scheduler, words);
+    let limit = |check: Check| judged(&check).limit;
+    assert_ne!(limit(scheduler(1_000.0, 1_099.0, 1_000.0)), Limit::Scheduler, "under a tenth");
+    assert_ne!(
+        limit(scheduler(1_000.0, 1_101.0, 1_100.0)),
+        Limit::Scheduler,
+        "the storage changed meanwhile"
     );
-    assert_ne!(scheduler(1_000.0, 1_099.0, 1_000.0).limit, Limit::Scheduler, "under a tenth");
-    assert_ne!(scheduler(1_000.0, 1_101.0, 1_100.0).limit, Limit::Scheduler, "the storage changed meanwhile");
 }
 
 #[test]
 fn curves_that_all_end_at_one_rate_are_a_cap() {
     let bent = |point: &mut Point| {
         let rate = 3000.0 * (point.x / 4.0).min(1.0);
-        let iops = &mut point.outcome.iops;
-        (iops.mean, iops.low, iops.high) = (rate, rate * 0.999, rate * 1.001);
+        at_rate(point, rate);
+        (point.outcome.iops.low, point.outcome.iops.high) = (rate * 0.999, rate * 1.001);
     };
     assert_eq!(limit_after(|check| each_point(check, StepKind::Depth, bent)), Limit::Cap);
 }
@@ -421,8 +418,7 @@ fn an_engine_whose_reads_go_to_workers_is_compared_at_as_many_in_flight_and_is_n
         });
     };
     threads(&mut check, 32);
-    let verdict = judged(&check);
-    assert_eq!(verdict.limit, Limit::AllCores, "{}", verdict.answer);
+    let verdict = held(&check, Limit::AllCores, "");
     let gain = |verdict: &Verdict| {
         let found = verdict.advice.iter().find(|advice| advice.act.contains("worker threads"));
         found.map(|advice| advice.gain_percent.expect("it was measured"))

@@ -52,13 +52,10 @@ fn the_same_reads_under_another_scheduler_are_not_the_same_job() {
     let drifts = |name: &str| {
         let mut check = quiet();
         let mut named = [("none", 100_000.0), (name, 1_000.0)].into_iter();
-        each_point(&mut check, StepKind::Schedulers, |point| {
-            if point.series == Series::RandomRead
-                && let Some((name, rate)) = named.next()
-            {
-                at_rate(point, rate);
-                point.outcome.job.host.scheduler = Some(name.to_owned());
-            }
+        each_read(&mut check, StepKind::Schedulers, |point| {
+            let Some((name, rate)) = named.next() else { return };
+            at_rate(point, rate);
+            point.outcome.job.host.scheduler = Some(name.to_owned());
         });
         lifted(&mut check, Bytes::gib(4))
             .iter()
@@ -85,23 +82,22 @@ fn what_all_runs_share_is_said_once_and_half_a_second_claims_no_cliff() {
 #[test]
 fn the_heaviest_doubt_comes_first_and_a_certain_cache_replaces_a_possible_one() {
     let mut check = quiet();
-    check.storage.devices.last_mut().expect("the fixture has devices").rotational = true;
     every_outcome(&mut check, |outcome| outcome.cpu.steal = 0.2);
     let region = Bytes(check.machine.memory.total.0 / 2);
-    assert!(matches!(lifted(&mut check, region)[..], [Caveat::CacheBelow { .. }, Caveat::Steal { .. }]));
-    check.storage.devices.last_mut().expect("the fixture has devices").rotational = false;
-    assert!(matches!(lifted(&mut check, region)[..], [Caveat::Steal { .. }, Caveat::SmallRegion { .. }]));
+    let mut doubts = |rotational| {
+        check.storage.devices.last_mut().expect("the fixture has devices").rotational = rotational;
+        lifted(&mut check, region)
+    };
+    assert!(matches!(doubts(true)[..], [Caveat::CacheBelow { .. }, Caveat::Steal { .. }]));
+    assert!(matches!(doubts(false)[..], [Caveat::Steal { .. }, Caveat::SmallRegion { .. }]));
 }
 
 #[test]
 fn the_setting_of_a_lower_disk_is_said_to_be_its() {
     let mut check = quiet();
     let device = check.storage.devices.last().expect("the fixture has devices").clone();
-    assert_eq!(
-        advice::whose(&check.storage, &device.name),
-        format!(" on {}", device.name),
-        "below a partition only"
-    );
+    let whose = advice::whose(&check.storage, &device.name);
+    assert_eq!(whose, format!(" on {}", device.name), "below a partition only");
     let above = BlockDevice { name: "loop0".into(), role: "loop".into(), ..BlockDevice::default() };
     check.storage.devices.insert(0, above);
     let whose = advice::whose(&check.storage, &device.name);

@@ -72,48 +72,38 @@ fn test(asked: &IolatQuestion, target: &dyn Target, talk: &dyn Audience) -> anyh
     if interrupted {
         notes.push(cut_short(&rounds, &tests));
     }
+    let tests: Vec<_> = rounds.tests.into_iter().filter_map(gather::test).collect();
     let elapsed = match session.about().place.clock {
         RunClock::Wall => examiner.elapsed(),
-        RunClock::Virtual => rounds.elapsed(),
+        RunClock::Virtual => Nanos(tests.iter().map(|test| test.elapsed.0).sum()),
     };
-    let found = figures(session.about(), rounds, profiler, notes);
-    Ok(Iolat { started_unix_ms, elapsed, seed: asked.seed, scratch, interrupted, ..found })
-}
-
-fn cut_short(rounds: &Rounds, tests: &[Test]) -> String {
-    let made: usize = rounds.tests.iter().map(|test| test.rounds.len()).sum();
-    let all = tests.len() * plan::ROUNDS as usize;
-    format!("Interrupted after {made} of {all} measurements: the figures are of those.")
-}
-
-/// Sums up what was measured.
-fn figures(about: &About, rounds: Rounds, profiler: Profiler, mut notes: Vec<String>) -> Iolat {
-    let About { name, storage, machine, .. } = about;
-    let tests: Vec<_> = rounds.tests.into_iter().filter_map(gather::test).collect();
-    let has_layers = tests.iter().any(|test| test.layers.is_some());
-    let layers_missing = match profiler.missing {
-        Some(reason) if has_layers => {
-            notes.push(format!("Some rounds have no layers: {reason}."));
-            None
-        }
-        reason => reason,
-    };
-    Iolat {
+    let mut layers_missing = profiler.missing;
+    if tests.iter().any(|test| test.layers.is_some()) {
+        notes.extend(layers_missing.take().map(|reason| format!("Some rounds have no layers: {reason}.")));
+    }
+    let About { name, storage, machine, .. } = session.about();
+    Ok(Iolat {
         schema: SCHEMA,
         iostack: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_ms: 0,
-        elapsed: Nanos(0),
-        seed: 0,
+        started_unix_ms,
+        elapsed,
+        seed: asked.seed,
         target: name.clone(),
         machine: machine.clone(),
         storage: storage.clone(),
-        scratch: None,
+        scratch,
         profiles: gather::profiles(&tests),
         tests,
         ladder: profiler.ladder,
         layers_missing,
         comparison: None,
         notes,
-        interrupted: false,
-    }
+        interrupted,
+    })
+}
+
+fn cut_short(rounds: &Rounds, tests: &[Test]) -> String {
+    let made: usize = rounds.tests.iter().map(|test| test.rounds.len()).sum();
+    let all = tests.len() * plan::ROUNDS as usize;
+    format!("Interrupted after {made} of {all} measurements: the figures are of those.")
 }

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::mem::discriminant;
 
 use iostack_doubt::Scope;
 use iostack_model::answers::{IolatProfile, IolatRound, IolatTest, LayerCost};
@@ -15,6 +14,7 @@ use iostack_stats::rate_interval;
 
 use super::measure::MeasuredTest;
 use super::plan::SYNC_EVERY;
+use crate::check::doubts::one_of_each;
 
 /// Stacks kept of all rounds together, as many as of one ([`Layers::stacks`]).
 const STACKS: usize = 2000;
@@ -66,15 +66,11 @@ fn round(number: u32, outcome: &Outcome) -> IolatRound {
 /// One of each kind, without those that belong to how the test is made: a cached test is meant to be cached and to keep
 /// its CPU busy, and a round is too short for shapes of its rate; the intervals are over rounds.
 fn caveats(rounds: &[(u32, Outcome)], direct: bool) -> Vec<Caveat> {
-    let mut kept: Vec<Caveat> = Vec::new();
-    for caveat in rounds.iter().flat_map(|(_, outcome)| &outcome.caveats) {
+    let is_kept = |caveat: &&Caveat| {
         let of_a_round = matches!(iostack_doubt::scope(caveat), Scope::Rate | Scope::Percentile);
-        let meant = of_a_round || !direct && iostack_doubt::intended(caveat).is_some();
-        if !meant && !kept.iter().any(|other| discriminant(other) == discriminant(caveat)) {
-            kept.push(caveat.clone());
-        }
-    }
-    kept
+        !of_a_round && (direct || iostack_doubt::intended(caveat).is_none())
+    };
+    one_of_each(rounds.iter().flat_map(|(_, outcome)| &outcome.caveats).filter(is_kept))
 }
 
 /// Each name once, in the order of the first.

@@ -21,14 +21,6 @@ pub(crate) struct Rounds {
     pub(crate) notes: Vec<String>,
 }
 
-impl Rounds {
-    /// Time of all rounds, by the target's clock.
-    pub(crate) fn elapsed(&self) -> Nanos {
-        let rounds = self.tests.iter().flat_map(|test| &test.rounds);
-        Nanos(rounds.map(|(_, outcome)| outcome.elapsed.0).sum())
-    }
-}
-
 /// Wall time of the whole.
 pub(crate) fn expected(tests: usize, runtime: Nanos) -> Nanos {
     Nanos(each(runtime).0 * tests as u64 * u64::from(plan::ROUNDS))

@@ -51,18 +51,14 @@ pub(crate) const OVERHEAD: Nanos = Nanos::millis(250);
 
 /// The tests that can be made here, and why the others are not.
 pub(crate) fn tests(place: &Place, direct_only: bool) -> (Vec<Test>, Vec<String>) {
-    let mut notes = Vec::new();
-    let wanted = TESTS.into_iter().filter(|test| test.direct || !direct_only);
-    let made = wanted.filter(|test| match refusal(test, place) {
-        Some(why) => {
-            if !notes.contains(&why) {
-                notes.push(why);
-            }
-            false
+    let (mut made, mut notes) = (Vec::new(), Vec::new());
+    for test in TESTS.into_iter().filter(|test| test.direct || !direct_only) {
+        match refusal(&test, place) {
+            Some(why) if notes.contains(&why) => {}
+            Some(why) => notes.push(why),
+            None => made.push(test),
         }
-        None => true,
-    });
-    let made: Vec<Test> = made.collect();
+    }
     if made.iter().any(|test| !test.direct) {
         notes.push(cached_note(place));
     }
@@ -70,24 +66,18 @@ pub(crate) fn tests(place: &Place, direct_only: bool) -> (Vec<Test>, Vec<String>
 }
 
 fn refusal(test: &Test, place: &Place) -> Option<String> {
-    if test.direction == Direction::Write && !place.writable {
-        return Some(
-            "Writes are left out: this target is only read (--destroy-data would allow them).".to_owned(),
-        );
-    }
-    if !test.direct && !place.buffered {
-        return Some("Cached tests are left out: there is no page cache here.".to_owned());
-    }
-    if test.direct && !place.direct {
-        return Some("Direct tests are left out: this target takes no direct I/O.".to_owned());
-    }
-    if test.direct && place.logical_block > test.bytes {
-        return Some(format!(
-            "Small direct tests are left out: direct I/O here is in units of {}.",
-            place.logical_block
-        ));
-    }
-    None
+    let (writes, unit) = (test.direction == Direction::Write, place.logical_block);
+    let small = format!("Small direct tests are left out: direct I/O here is in units of {unit}.");
+    let refusals = [
+        (
+            writes && !place.writable,
+            "Writes are left out: this target is only read (--destroy-data would allow them).",
+        ),
+        (!test.direct && !place.buffered, "Cached tests are left out: there is no page cache here."),
+        (test.direct && !place.direct, "Direct tests are left out: this target takes no direct I/O."),
+        (test.direct && unit > test.bytes, small.as_str()),
+    ];
+    refusals.into_iter().find(|(refused, _)| *refused).map(|(_, why)| why.to_owned())
 }
 
 fn cached_note(place: &Place) -> String {

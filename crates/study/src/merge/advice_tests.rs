@@ -42,11 +42,8 @@ fn where_nothing_is_better_plain_calls_are_recommended() {
         &[("ring", &[(0.9, 1.2), (0.95, 1.1), (1.0, 1.0)]), ("stm", &[(0.5, 1.0), (0.7, 0.9), (0.8, 0.7)])],
     ));
     assert_eq!(told.policy, None);
-    assert!(
-        told.text.starts_with("plain pread: nothing here is better. The nearest is ring at 4 callers"),
-        "{}",
-        told.text
-    );
+    let text = "plain pread: nothing here is better. The nearest is ring at 4 callers";
+    assert!(told.text.starts_with(text), "{}", told.text);
 }
 
 #[test]
@@ -104,12 +101,8 @@ fn an_interval_that_holds_the_base_is_no_gain() {
 fn auto_is_no_candidate_but_held_to_its_promise() {
     let told = answer(&table(MergeAsk::Calls, &[("auto", &[(0.97, 1.02), (1.01, 1.0), (1.4, 0.9)])]));
     assert_eq!(told.policy, None);
-    assert!(
-        told.text
-            .ends_with("auto has 0.97 to 1.40 of plain pread's IOPS at 0.90 to 1.02 of its CPU per I/O."),
-        "{}",
-        told.text
-    );
+    let text = "auto has 0.97 to 1.40 of plain pread's IOPS at 0.90 to 1.02 of its CPU per I/O.";
+    assert!(told.text.ends_with(text), "{}", told.text);
 }
 
 #[test]
@@ -129,8 +122,6 @@ fn what_failed_or_was_cut_short_is_not_recommended() {
 
 #[test]
 fn columns_are_listed_as_people_do() {
-    assert_eq!(
-        [list(&[]), list(&[1]), list(&[1, 2]), list(&[1, 2, 4])],
-        ["none", "1", "1 and 2", "1, 2 and 4"]
-    );
+    let listed = [list(&[]), list(&[1]), list(&[1, 2]), list(&[1, 2, 4])];
+    assert_eq!(listed, ["none", "1", "1 and 2", "1, 2 and 4"]);
 }

@@ -5,7 +5,7 @@ use iostack_model::answers::MergeReport;
 use iostack_model::{Bytes, Direction, Effort, TargetKind, Verify, VerifyMode};
 use iostack_target::{Audience, RunClock, Target, Targets, Wishes};
 
-use super::plan::MergePlan;
+use super::plan::{expected, measurement};
 use super::{report, simulated};
 use crate::check::measure::{how_long, started_unix_ms};
 use crate::check::{fill, plan};
@@ -48,13 +48,12 @@ pub fn answer(asked: &MergeQuestion<'_>, talk: &dyn Audience) -> anyhow::Result<
     let mut session = target.occupy(&Wishes { effort, size: asked.size }, talk)?;
     let started = started_unix_ms(&*session);
     let times = if session.about().place.clock == RunClock::Virtual { SHORTER } else { 1 };
-    let plan = MergePlan::with_effort(asked.effort).shorter(times);
     let stamped = Verify::of_mode(VerifyMode::WriteOnly);
     let scratch = fill::fill(&mut *session, plan::fill_limit(effort), Some(stamped), talk)?;
     let (place, name) = (&session.about().place, &session.about().name);
     let request = place.logical_block.0.max(4096);
-    talk.say(&format!("measuring {name} {}", how_long(&*session, plan.expected())));
-    let merging = plan.asked(asked.direction, request, scratch.is_some(), asked.seed);
+    let merging = measurement(asked.effort, times, (asked.direction, request), scratch.is_some(), asked.seed);
+    talk.say(&format!("measuring {name} {}", how_long(&*session, expected(&merging))));
     let found = session.merge(&merging, talk)?;
     Ok(report::assemble(asked, session.about(), (started, scratch, Bytes(request)), &merging, &found))
 }

@@ -86,11 +86,8 @@ mod tests {
         let fit = fit(&rounds(|b| 7000.0 + 5850.0 * b), "by formula").expect("seven sizes");
         assert!(fit.holds && fit.residual < 0.001, "{fit:?}");
         assert!((fit.bend - 1.0).abs() < 0.01, "{}", fit.bend);
-        assert!(
-            (fit.fixed.low..=fit.fixed.high).contains(&7000.0) && fit.fixed.samples == 5,
-            "{:?}",
-            fit.fixed
-        );
+        let Interval { low, high, samples, .. } = fit.fixed;
+        assert!((low..=high).contains(&7000.0) && samples == 5, "{low} {high} {samples}");
         assert!((fit.gain_max.mean - 2.197).abs() < 0.01, "a drift of all sizes leaves the gain alone");
         assert_eq!(fit.points[0].commands, 50);
     }

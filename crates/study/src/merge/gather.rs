@@ -82,7 +82,7 @@ fn ratio(cell: &MergeCell, base: &MergeCell) -> MergeRatio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::merge::plan::{MergePlan, SCOPE};
+    use crate::merge::plan::{SCOPE, measurement};
     use iostack_model::{Direction, Effort, Nanos};
     use iostack_stats::Recorder;
     use iostack_target::MergeHow;
@@ -109,9 +109,9 @@ mod tests {
 
     fn tables(measured: &[Rounds]) -> Vec<MergeTable> {
         let (cells, found) = measured.iter().cloned().unzip();
-        let plan = MergePlan { cells, ..MergePlan::with_effort(Effort::Quick) };
+        let plan = measurement(Effort::Quick, 1, (Direction::Read, 4096), true, 1);
         let found = MergeFound { cells: found, ..MergeFound::default() };
-        super::tables(&plan.asked(Direction::Read, 4096, true, 1), &found)
+        super::tables(&MergeAsked { cells, ..plan }, &found)
     }
 
     #[test]
@@ -122,10 +122,8 @@ mod tests {
             rounds(MergeAsk::Scope, SCOPE, 4, [500, 1000, 0, 4000]),
         ];
         let tables = tables(&measured);
-        assert_eq!(
-            tables.iter().map(|table| table.ask).collect::<Vec<_>>(),
-            [MergeAsk::Calls, MergeAsk::Scope]
-        );
+        let asks: Vec<MergeAsk> = tables.iter().map(|table| table.ask).collect();
+        assert_eq!(asks, [MergeAsk::Calls, MergeAsk::Scope]);
         let stm = tables[0].cell("stm", 4).and_then(|cell| cell.against).expect("it has a base");
         assert!((stm.iops.mean - 1.5).abs() < 1e-9 && (stm.iops.high - 1.5).abs() < 1e-9, "{stm:?}");
         assert!((stm.cpu.mean - 1.0 / 1.5).abs() < 1e-9);

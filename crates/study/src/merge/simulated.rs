@@ -18,6 +18,7 @@ use iostack_target::{AnyTarget, Audience, Description, Target, Wanted};
 use super::answer::MergeQuestion;
 use super::plan::SIZES;
 use super::{advice, fit, gather, report};
+use crate::check::doubts::one_of_each;
 use crate::sweep::pool::{self, Given, Task};
 
 /// Bytes of a request.
@@ -210,16 +211,9 @@ fn first(base: &str, cells: Vec<MergeCell>) -> Vec<MergeCell> {
 
 /// Doubts of the simulation itself, once.
 fn doubts<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Vec<Caveat> {
-    let mut found: Vec<Caveat> = Vec::new();
-    for caveat in outcomes.flat_map(|outcome| &outcome.caveats) {
-        let of_all = matches!(
-            caveat,
-            Caveat::Simulated { .. } | Caveat::NotSimulated { .. } | Caveat::StateByFormula { .. }
-        );
-        let alike = |other: &Caveat| std::mem::discriminant(other) == std::mem::discriminant(caveat);
-        if of_all && !found.iter().any(alike) {
-            found.push(caveat.clone());
-        }
-    }
-    found
+    let of_all = |caveat: &&Caveat| {
+        use Caveat::{NotSimulated, Simulated, StateByFormula};
+        matches!(caveat, Simulated { .. } | NotSimulated { .. } | StateByFormula { .. })
+    };
+    one_of_each(outcomes.flat_map(|outcome| &outcome.caveats).filter(of_all))
 }

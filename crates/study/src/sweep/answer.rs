@@ -7,7 +7,6 @@ use iostack_model::SCHEMA;
 use iostack_model::answers::{Sweep, SweepAxis, SweepPoint};
 use iostack_target::{Audience, EXAMPLE, Targets, changes};
 
-use super::command;
 use super::plan::{self, Base, Planned};
 use super::pool::Task;
 use super::watch::{parallel, watched};
@@ -64,37 +63,23 @@ impl<'a> PlannedSweep<'a> {
 
     /// Commands that run each point alone.
     pub fn commands(&self) -> Vec<&str> {
-        self.planned.iter().map(|point| point.command.as_str()).collect()
+        self.planned.iter().map(|point| point.run.command.as_str()).collect()
     }
 
     /// Runs every point, so many at once; `None`: as many as there are CPUs.
     pub fn run(self, at_once: Option<usize>, talk: &dyn Audience) -> Sweep {
-        let (points, interrupted) = simulate(self.planned, (parallel(at_once), self.targets), talk);
-        let iostack = env!("CARGO_PKG_VERSION").to_owned();
-        Sweep { schema: SCHEMA, iostack, device: self.device, axes: self.axes, points, interrupted }
+        let PlannedSweep { targets, device, axes, planned } = self;
+        let tasks: Vec<Task> = planned.iter().map(|point| point.run.task.clone()).collect();
+        let names: Vec<String> = planned.iter().map(|point| settings(&point.settings)).collect();
+        let given = watched(&tasks, &names, (parallel(at_once), targets), talk);
+        let interrupted = talk.stop().load(Ordering::Relaxed);
+        let points = planned.into_iter().zip(given).map(|(point, given)| {
+            let (command, outcomes, error) = point.run.ended(given);
+            SweepPoint { settings: point.settings, command, outcomes, error }
+        });
+        let (points, iostack) = (points.collect(), env!("CARGO_PKG_VERSION").to_owned());
+        Sweep { schema: SCHEMA, iostack, device, axes, points, interrupted }
     }
-}
-
-/// Every point with what it gave, and whether the sweep was cut short.
-fn simulate(
-    planned: Vec<Planned>,
-    (parallel, targets): (usize, &dyn Targets),
-    talk: &dyn Audience,
-) -> (Vec<SweepPoint>, bool) {
-    let tasks: Vec<Task> = planned.iter().map(|point| point.task.clone()).collect();
-    let names: Vec<String> = planned.iter().map(|point| settings(&point.settings)).collect();
-    let given = watched(&tasks, &names, (parallel, targets), talk);
-    let interrupted = talk.stop().load(Ordering::Relaxed);
-    let points = planned.into_iter().zip(given).map(|(point, given)| {
-        let (outcomes, error) = match given {
-            Some(Ok(outcomes)) => (outcomes, None),
-            Some(Err(error)) => (Vec::new(), Some(error)),
-            None => (Vec::new(), None),
-        };
-        let command = command::in_window(point.command, &point.task, outcomes.last());
-        SweepPoint { settings: point.settings, command, outcomes, error }
-    });
-    (points.collect(), interrupted)
 }
 
 fn settings(settings: &[(String, String)]) -> String {

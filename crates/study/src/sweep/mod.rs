@@ -13,7 +13,7 @@ pub mod axis;
 pub mod command;
 pub mod plan;
 pub mod pool;
-mod values;
+pub(crate) mod values;
 pub mod watch;
 
 pub use answer::{PlannedSweep, SweepQuestion};

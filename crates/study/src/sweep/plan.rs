@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
 use iostack_model::answers::SweepAxis;
+use iostack_model::{Job, Outcome};
 use iostack_target::Targets;
 use iostack_workload::gather;
 
 use super::axis::{self, is_parameter};
 use super::command::{self, Parts};
-use super::pool::Task;
+use super::pool::{Given, Task};
 use crate::what_if::steady;
 
 /// Device and jobs before anything is varied.
@@ -31,20 +32,53 @@ pub struct Base<'a> {
     pub targets: &'a dyn Targets,
 }
 
-/// A point: its settings, the command that runs it alone, and the task.
+impl Base<'_> {
+    /// Jobs of the files, with the options.
+    pub(crate) fn gathered(&self) -> anyhow::Result<Vec<Job>> {
+        Ok(gather::gather(self.jobs, self.sections, self.options, false, self.cpus)?.jobs)
+    }
+
+    /// The run of these jobs. One without an end is run in steady state, where numbers are what answers.
+    pub(crate) fn runnable(&self, gathered: Result<Vec<Job>, String>) -> Runnable {
+        let Base { device, jobs, sections, changes, options, targets, .. } = *self;
+        let has_numbers = targets.kind(&targets.word(device)).has_numbers;
+        let steady = jobs.is_empty() && !steady::ends(options) && has_numbers;
+        Runnable {
+            command: command::of(&Parts { jobs, sections, device, changes, options }, targets),
+            task: Task { device: device.to_owned(), changes: changes.to_vec(), jobs: gathered, steady },
+        }
+    }
+}
+
+/// A run, and the command that gives the same alone.
 #[derive(Clone, Debug)]
-pub struct Planned {
-    /// Settings, each a key and a value.
-    pub settings: Vec<(String, String)>,
-    /// Command that gives the same alone.
-    pub command: String,
-    /// Task that runs it.
-    pub task: Task,
+pub(crate) struct Runnable {
+    pub(crate) command: String,
+    pub(crate) task: Task,
+}
+
+impl Runnable {
+    /// The command with the window that was found, the outcomes, and the error; neither of a run that was not begun.
+    pub(crate) fn ended(self, given: Option<Given>) -> (String, Vec<Outcome>, Option<String>) {
+        let (outcomes, error) = match given {
+            Some(Ok(outcomes)) => (outcomes, None),
+            Some(Err(error)) => (Vec::new(), Some(error)),
+            None => (Vec::new(), None),
+        };
+        (command::in_window(self.command, &self.task, outcomes.last()), outcomes, error)
+    }
+}
+
+/// A point: its settings, each a key and a value, and its run.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned {
+    pub(crate) settings: Vec<(String, String)>,
+    pub(crate) run: Runnable,
 }
 
 /// The axes and every point of them. What is wrong with all points is an error at once; a value that only some points
 /// cannot have is an error of those.
-pub fn plan(base: &Base<'_>, vary: &[String]) -> anyhow::Result<(Vec<SweepAxis>, Vec<Planned>)> {
+pub(crate) fn plan(base: &Base<'_>, vary: &[String]) -> anyhow::Result<(Vec<SweepAxis>, Vec<Planned>)> {
     // Each may be named as elsewhere, `sim:NAME`; `lab:NAME` is what it says.
     let targets = base.targets;
     let names: Vec<&str> = base.device.split(',').map(|name| targets.bare(name.trim())).collect();
@@ -59,7 +93,7 @@ pub fn plan(base: &Base<'_>, vary: &[String]) -> anyhow::Result<(Vec<SweepAxis>,
         targets.open(Some(&targets.word(device)), base.changes)?;
     }
     check_keys(&axes, base, &devices)?;
-    gather::gather(base.jobs, base.sections, &[], false, base.cpus)?;
+    Base { options: &[], ..*base }.gathered()?;
     let planned =
         axis::product(&axes).into_iter().map(|settings| point(base, &devices[0], settings)).collect();
     Ok((axes, planned))
@@ -95,33 +129,22 @@ fn check_keys(axes: &[SweepAxis], base: &Base<'_>, devices: &[String]) -> anyhow
 }
 
 fn point(base: &Base<'_>, device: &str, settings: Vec<(String, String)>) -> Planned {
-    let targets = base.targets;
-    let device = settings
-        .iter()
-        .find(|(key, _)| key == SweepAxis::DEVICE)
-        .map_or(device, |(_, value)| value)
-        .to_owned();
-    let mut changes = base.changes.to_vec();
-    let mut options = base.options.to_vec();
+    let named = settings.iter().find(|(key, _)| key == SweepAxis::DEVICE);
+    let device = named.map_or(device, |(_, value)| value);
+    let (mut changes, mut options) = (base.changes.to_vec(), base.options.to_vec());
     for (key, value) in settings.iter().filter(|(key, _)| key != SweepAxis::DEVICE) {
-        let list = if is_parameter(key) { &mut changes } else { &mut options };
-        list.retain(|(other, _)| other != key);
-        list.push((key.clone(), value.clone()));
+        put(if is_parameter(key) { &mut changes } else { &mut options }, key, value);
     }
     in_order(&mut options);
-    let jobs = gather::gather(base.jobs, base.sections, &options, false, base.cpus);
-    let jobs = jobs.map(|gathered| gathered.jobs).map_err(|error| format!("{error:#}"));
-    let parts = Parts {
-        jobs: base.jobs,
-        sections: base.sections,
-        device: &device,
-        changes: &changes,
-        options: &options,
-    };
-    let command = command::of(&parts, targets);
-    let steady =
-        base.jobs.is_empty() && !steady::ends(&options) && targets.kind(&targets.word(&device)).has_numbers;
-    Planned { settings, command, task: Task { device, changes, jobs, steady } }
+    let own = Base { device, changes: &changes, options: &options, ..*base };
+    let run = own.runnable(own.gathered().map_err(|error| format!("{error:#}")));
+    Planned { settings, run }
+}
+
+/// Gives a key its value, in place of one that it has.
+pub(crate) fn put(list: &mut Vec<(String, String)>, key: &str, value: &str) {
+    list.retain(|(other, _)| other != key);
+    list.push((key.to_owned(), value.to_owned()));
 }
 
 /// Sorts options so that those which others refine come first, as when the command is typed.
@@ -152,10 +175,10 @@ pub(crate) mod tests {
         let (axes, points) = plan(&base("zero", &options), &asked).expect("sound");
         assert_eq!((axes.len(), points.len()), (2, 4));
         let last = &points[3];
-        assert_eq!(last.task.changes, [("zero.latency".to_owned(), "20us".to_owned())]);
-        assert_eq!(last.task.jobs.as_ref().expect("sound")[0].queue_depth, 8);
+        assert_eq!(last.run.task.changes, [("zero.latency".to_owned(), "20us".to_owned())]);
+        assert_eq!(last.run.task.jobs.as_ref().expect("sound")[0].queue_depth, 8);
         assert_eq!(
-            last.command,
+            last.run.command,
             "iostack run --on sim:zero --set zero.latency=20us --engine libaio --queue-depth 8"
         );
     }
@@ -165,14 +188,14 @@ pub(crate) mod tests {
         // `poisson` makes sense only once there is a rate.
         let asked = vary(&["arrival=poisson", "rate=1k,2k"]);
         let (_, points) = plan(&base("zero", &[]), &asked).expect("sound");
-        assert!(points.iter().all(|point| point.task.jobs.is_ok()), "{points:?}");
+        assert!(points.iter().all(|point| point.run.task.jobs.is_ok()), "{points:?}");
     }
 
     #[test]
     fn a_value_that_makes_no_sense_is_an_error_of_its_point() {
         let (_, points) = plan(&base("zero", &[]), &vary(&["queue_depth=0,1"])).expect("the key is right");
-        let error = points[0].task.jobs.as_ref().expect_err("depth 0");
+        let error = points[0].run.task.jobs.as_ref().expect_err("depth 0");
         assert!(error.contains("queue_depth=0"), "{error}");
-        assert!(points[1].task.jobs.is_ok());
+        assert!(points[1].run.task.jobs.is_ok());
     }
 }

@@ -211,12 +211,8 @@ mod tests {
             Some(Ok(outcomes)) => outcomes[0].rate(),
             other => panic!("{index}: {other:?}"),
         };
-        assert!(
-            (rate(0) - 100_000.0).abs() < 1.0 && (rate(3) - 50_000.0).abs() < 1.0,
-            "{} {}",
-            rate(0),
-            rate(3)
-        );
+        let [first, last] = [rate(0), rate(3)];
+        assert!((first - 100_000.0).abs() < 1.0 && (last - 50_000.0).abs() < 1.0, "{first} {last}");
         assert!(matches!(&given[1], Some(Err(error)) if error.contains("no-such-device")), "{:?}", given[1]);
         assert_eq!(given[2], Some(Err("no such option".to_owned())));
     }

@@ -38,13 +38,6 @@ pub(crate) fn parse(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Stride of a range.
-#[derive(Clone, Copy)]
-enum Stride {
-    Times(f64),
-    Plus(f64),
-}
-
 fn range(item: &str, first: &str, rest: &str) -> Result<Vec<String>, String> {
     let help = || format!("`{item}` is no range; write it like 1..128*2 or 10%..50%+10%");
     let (last, step) = match rest.find(['*', '+']) {
@@ -54,28 +47,22 @@ fn range(item: &str, first: &str, rest: &str) -> Result<Vec<String>, String> {
     let added = step.filter(|(sign, _)| *sign == b'+').map(|(_, text)| text);
     let scale = Scale::of_range(first, last, added).ok_or_else(help)?;
     let (low, high) = (scale.number(first).ok_or_else(help)?, scale.number(last).ok_or_else(help)?);
-    let step = match step {
-        Some((b'*', factor)) => Stride::Times(factor.parse().map_err(|_| help())?),
-        Some((_, text)) => Stride::Plus(scale.number(text).ok_or_else(help)?),
-        None if scale.is_plain_count(first) => Stride::Plus(1.0),
+    let (times, plus): (f64, f64) = match step {
+        Some((b'*', factor)) => (factor.parse().map_err(|_| help())?, 0.0),
+        Some((_, text)) => (1.0, scale.number(text).ok_or_else(help)?),
+        None if scale.is_plain_count(first) => (1.0, 1.0),
         None => return Err(format!("`{item}` says no step; write it like {item}*2 or {item}+STEP")),
     };
     if low > high {
         return Err(format!("`{item}` ends before it begins"));
     }
-    let sound = match step {
-        Stride::Times(factor) => factor > 1.0 && factor.is_finite() && low > 0.0,
-        Stride::Plus(step) => step > 0.0,
-    };
-    if !sound {
+    let grows = times > 1.0 && times.is_finite() && low > 0.0;
+    if !grows && plus <= 0.0 {
         return Err(format!("`{item}` never arrives: its step must lead upward"));
     }
     let mut values = Vec::new();
     for index in 0.. {
-        let value = match step {
-            Stride::Times(factor) => low * factor.powi(index),
-            Stride::Plus(step) => low + step * f64::from(index),
-        };
+        let value = low * times.powi(index) + plus * f64::from(index);
         // A last value that rounding moved by a hair is still the last.
         if value > high * (1.0 + 1e-9) {
             break;
@@ -133,15 +120,14 @@ impl Scale {
     fn show(&self, value: f64) -> String {
         match self {
             Scale::Suffix(suffix) => format!("{}{suffix}", decimal(value)),
-            Scale::Bytes(rest) => {
-                exact(value, &[("g", 1 << 30), ("m", 1 << 20), ("k", 1 << 10), ("", 1)]) + rest
-            }
-            Scale::Nanos => {
-                exact(value, &[("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)])
-            }
+            Scale::Bytes(rest) => exact(value.round() as u64, &BYTES) + rest,
+            Scale::Nanos => exact(value.round() as u64, &TIMES),
         }
     }
 }
+
+const BYTES: [(&str, u64); 4] = [("g", 1 << 30), ("m", 1 << 20), ("k", 1 << 10), ("", 1)];
+const TIMES: [(&str, u64); 4] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
 
 /// Writes a number with at most six decimals and no trailing zeros.
 fn decimal(value: f64) -> String {
@@ -149,9 +135,13 @@ fn decimal(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// The time as it is typed.
+pub(crate) fn short(time: Nanos) -> String {
+    exact(time.0, &TIMES)
+}
+
 /// The whole number with the largest unit that needs no decimals.
-fn exact(value: f64, units: &[(&str, u64)]) -> String {
-    let whole = value.round() as u64;
+fn exact(whole: u64, units: &[(&str, u64)]) -> String {
     let fits = |&&(_, factor): &&(&str, u64)| whole >= factor && whole.is_multiple_of(factor);
     let (unit, factor) = units.iter().find(fits).copied().unwrap_or(units[units.len() - 1]);
     format!("{}{unit}", whole / factor)

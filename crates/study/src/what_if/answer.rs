@@ -9,7 +9,7 @@ use iostack_target::{Audience, EXAMPLE, Targets, changes};
 use super::chain::{chain, sheets};
 use super::named::{self, Named};
 use super::{WhatIfChain, fill, run, typed};
-use crate::sweep::plan::Base;
+use crate::sweep::plan::{Base, put};
 use crate::sweep::watch::parallel;
 
 /// Question of `iostack sim what-if`; its docs are the help of its flags.
@@ -96,8 +96,7 @@ fn of_named((asked, targets): Typed<'_>, named: &Named, talk: &dyn Audience) -> 
     let platform = asked.platform.as_ref().unwrap_or(&named.platform);
     let mut job = named.job();
     for (key, value) in &asked.options {
-        job.retain(|(other, _)| other != key);
-        job.push((key.clone(), value.clone()));
+        put(&mut job, key, value);
     }
     ready((asked, targets), platform, Some(named), &job, &[named.set()], talk)
         .with_context(|| format!("`{}` of experiments/what-ifs.toml", named.id))
@@ -121,14 +120,15 @@ fn ready(
         chain(&Base { device, jobs, sections, changes, options, cpus, targets }, steps)
     };
     let sheets = sheets(targets, device, &base_changes, steps)?;
-    let card = named.map(Named::card);
     // Options alone leave the rest of the job as it is; a job of a file is what its file says.
     let has_job = !asked.jobs.is_empty() || options.iter().any(|(key, _)| key != "seed");
-    if has_job {
-        return Ok(WhatIfChain::new(device, &sheets[0], card, chain_of(options)?));
-    }
-    chain_of(&fill::plain(&sheets, options))?;
-    let first = targets.open(Some(&targets.word(device)), &base_changes)?;
-    let filled = fill::options(&*first, &sheets, options, talk.stop());
-    Ok(WhatIfChain::new(device, &sheets[0], card, chain_of(&filled)?))
+    let links = if has_job {
+        chain_of(options)?
+    } else {
+        chain_of(&fill::plain(&sheets, options))?;
+        let first = targets.open(Some(&targets.word(device)), &base_changes)?;
+        chain_of(&fill::options(&*first, &sheets, options, talk.stop()))?
+    };
+    let (title, named) = (sheets[0].title.clone(), named.map(Named::card));
+    Ok(WhatIfChain { device: device.to_owned(), title, named, links })
 }

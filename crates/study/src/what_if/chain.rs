@@ -4,21 +4,17 @@ use anyhow::{bail, ensure};
 use iostack_model::Job;
 use iostack_model::answers::WhatIfChange;
 use iostack_target::{Description, Targets};
-use iostack_workload::{gather, suggest};
+use iostack_workload::suggest;
 
 use crate::sweep::axis::is_parameter;
-use crate::sweep::command::{self, Parts};
-use crate::sweep::plan::{Base, in_order};
-use crate::sweep::pool::Task;
-use crate::what_if::steady;
+use crate::sweep::plan::{Base, Runnable, in_order, put};
 
 /// One run of the chain.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) name: String,
     pub(crate) changes: Vec<WhatIfChange>,
-    pub(crate) command: String,
-    pub(crate) task: Task,
+    pub(crate) run: Runnable,
 }
 
 /// The run as it is, then one a step. What no run could have, and a step that changes nothing, is refused.
@@ -27,10 +23,14 @@ pub(crate) fn chain(base: &Base<'_>, steps: &[Vec<(String, String)>]) -> anyhow:
     let mut links = vec![state.link(base, "before".to_owned(), Vec::new())?];
     for step in steps {
         let changes = state.apply(base, step)?;
-        let name: Vec<String> = step.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        links.push(state.link(base, name.join(" "), changes)?);
+        links.push(state.link(base, typed(step).join(" "), changes)?);
     }
     Ok(links)
+}
+
+/// `KEY=VALUE` of each change.
+fn typed(step: &[(String, String)]) -> Vec<String> {
+    step.iter().map(|(key, value)| format!("{key}={value}")).collect()
 }
 
 /// Target and job as they are after some steps.
@@ -46,7 +46,7 @@ impl ChainState {
         let sheet = described(base.targets, base.device, base.changes)?;
         let mut options = base.options.to_vec();
         in_order(&mut options);
-        let jobs = jobs(base, &options)?;
+        let jobs = Base { options: &options, ..*base }.gathered()?;
         Ok(ChainState { changes: base.changes.to_vec(), options, sheet, jobs })
     }
 
@@ -61,15 +61,13 @@ impl ChainState {
                 check_option(key, base.device)?;
                 &mut self.options
             };
-            list.retain(|(other, _)| other != key);
-            list.push((key.clone(), value.clone()));
+            put(list, key, value);
         }
         in_order(&mut self.options);
         self.sheet = described(base.targets, base.device, &self.changes)?;
-        let jobs = jobs(base, &self.options)?;
-        let same_jobs = alike(&jobs, &self.jobs);
+        let jobs = Base { options: &self.options, ..*base }.gathered()?;
+        let mut differs = !are_alike(&jobs, &self.jobs);
         self.jobs = jobs;
-        let mut differs = !same_jobs;
         let changes = step.iter().map(|(key, value)| {
             let (old, new) = (before.number(key), self.sheet.number(key));
             differs |= old.zip(new).is_some_and(|(old, new)| !old.is_same(new));
@@ -83,41 +81,21 @@ impl ChainState {
         });
         let changes: Vec<WhatIfChange> = changes.collect();
         if !differs {
-            let typed: Vec<String> = step.iter().map(|(key, value)| format!("{key}={value}")).collect();
-            bail!(
-                "`{}` changes nothing: `{}` is so already; give another value",
-                typed.join(","),
-                base.device
-            );
+            let (typed, device) = (typed(step).join(","), base.device);
+            bail!("`{typed}` changes nothing: `{device}` is so already; give another value");
         }
         Ok(changes)
     }
 
     fn link(&self, base: &Base<'_>, name: String, changes: Vec<WhatIfChange>) -> anyhow::Result<Link> {
         ensure!(!self.jobs.is_empty(), "there is no job to run");
-        let parts = Parts {
-            jobs: base.jobs,
-            sections: base.sections,
-            device: base.device,
-            changes: &self.changes,
-            options: &self.options,
-        };
-        let task = Task {
-            device: base.device.to_owned(),
-            changes: self.changes.clone(),
-            jobs: Ok(self.jobs.clone()),
-            steady: base.jobs.is_empty() && !steady::ends(&self.options),
-        };
-        Ok(Link { name, changes, command: command::of(&parts, base.targets), task })
+        let own = Base { changes: &self.changes, options: &self.options, ..*base };
+        Ok(Link { name, changes, run: own.runnable(Ok(self.jobs.clone())) })
     }
 }
 
-fn jobs(base: &Base<'_>, options: &[(String, String)]) -> anyhow::Result<Vec<Job>> {
-    Ok(gather::gather(base.jobs, base.sections, options, false, base.cpus)?.jobs)
-}
-
 /// The same jobs, however they were typed.
-fn alike(a: &[Job], b: &[Job]) -> bool {
+pub(crate) fn are_alike(a: &[Job], b: &[Job]) -> bool {
     let bare = |jobs: &[Job]| -> Vec<Job> {
         jobs.iter().map(|job| Job { options: Vec::new(), ..job.clone() }).collect()
     };
@@ -167,8 +145,7 @@ pub(crate) fn sheets(
     let mut sheets = vec![described(targets, device, &all)?];
     for step in steps {
         for (key, value) in step.iter().filter(|(key, _)| is_parameter(key)) {
-            all.retain(|(other, _)| other != key);
-            all.push((key.clone(), value.clone()));
+            put(&mut all, key, value);
         }
         sheets.push(described(targets, device, &all)?);
     }
@@ -197,10 +174,10 @@ mod tests {
         assert_eq!((change.old.as_str(), change.new.as_str()), ("10", "20"));
         assert_eq!(links[2].changes[0].old, "4");
         assert_eq!(
-            links[2].command,
+            links[2].run.command,
             "iostack run --on sim:x25e --set flash.channels=20 --set flash.read=30us --engine libaio --queue-depth 8"
         );
-        assert_eq!(links[2].task.jobs.as_ref().expect("sound")[0].queue_depth, 8);
+        assert_eq!(links[2].run.task.jobs.as_ref().expect("sound")[0].queue_depth, 8);
     }
 
     #[test]

@@ -21,9 +21,8 @@ use std::sync::atomic::Ordering;
 use chain::Link;
 use iostack_model::SCHEMA;
 use iostack_model::answers::{WhatIf, WhatIfFigures, WhatIfNamed, WhatIfStep};
-use iostack_target::{Audience, Description, Targets};
+use iostack_target::{Audience, Targets};
 
-use crate::sweep::command;
 use crate::sweep::pool::{Given, Task};
 use crate::sweep::watch::watched;
 
@@ -38,17 +37,6 @@ pub(crate) struct WhatIfChain {
     pub(crate) links: Vec<Link>,
 }
 
-impl WhatIfChain {
-    pub(crate) fn new(
-        device: &str,
-        sheet: &Description,
-        named: Option<WhatIfNamed>,
-        links: Vec<Link>,
-    ) -> WhatIfChain {
-        WhatIfChain { device: device.to_owned(), title: sheet.title.clone(), named, links }
-    }
-}
-
 /// Runs every step of every chain, as many at once as asked.
 pub(crate) fn run(
     chains: Vec<WhatIfChain>,
@@ -56,13 +44,13 @@ pub(crate) fn run(
     talk: &dyn Audience,
 ) -> Vec<WhatIf> {
     let links = || chains.iter().flat_map(|chain| &chain.links);
-    let tasks: Vec<Task> = links().map(|link| link.task.clone()).collect();
+    let tasks: Vec<Task> = links().map(|link| link.run.task.clone()).collect();
     let names: Vec<String> =
         chains.iter().flat_map(|chain| chain.links.iter().map(|link| run_name(chain, link))).collect();
     let mut given = watched(&tasks, &names, (parallel, targets), talk).into_iter();
     let interrupted = talk.stop().load(Ordering::Relaxed);
     let results = chains.into_iter().map(|chain| {
-        let seed = chain.links.iter().find_map(|link| Some(link.task.jobs.as_ref().ok()?.first()?.seed));
+        let seed = chain.links.iter().find_map(|link| Some(link.run.task.jobs.as_ref().ok()?.first()?.seed));
         let steps = chain.links.into_iter().map(|link| step(link, given.next().flatten())).collect();
         WhatIf {
             schema: SCHEMA,
@@ -86,13 +74,9 @@ fn run_name(chain: &WhatIfChain, link: &Link) -> String {
 }
 
 fn step(link: Link, given: Option<Given>) -> WhatIfStep {
-    let (outcome, error) = match given {
-        // Jobs before the last make what it needs.
-        Some(Ok(outcomes)) => (outcomes.into_iter().last(), None),
-        Some(Err(error)) => (None, Some(error)),
-        None => (None, None),
-    };
-    let command = command::in_window(link.command, &link.task, outcome.as_ref());
+    let (command, mut outcomes, error) = link.run.ended(given);
+    // Jobs before the last make what it needs.
+    let outcome = outcomes.pop();
     WhatIfStep {
         name: link.name,
         changes: link.changes,

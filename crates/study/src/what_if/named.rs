@@ -26,7 +26,7 @@ pub struct Named {
     /// Numbers of it that differ in every run.
     #[serde(default)]
     base: BTreeMap<String, toml::Value>,
-    /// Changes.
+    /// Numbers of it that are changed.
     set: BTreeMap<String, toml::Value>,
     /// Options of the job; none: a job that fills something.
     #[serde(default)]

@@ -5,11 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use iostack_model::Outcome;
 use iostack_target::{Audience, Targets};
-use iostack_workload::gather;
 
-use super::{fill, steady};
-use crate::sweep::command::{self, Parts};
-use crate::sweep::pool::Task;
+use super::fill;
+use crate::sweep::plan::Base;
 use crate::sweep::watch::watched;
 
 /// Question with all that it needs.
@@ -37,24 +35,18 @@ impl OneRun<'_> {
             let target = targets.open(Some(&targets.word(device)), &changes)?;
             fill::options(&*target, &[target.describe().clone()], given, audience.stop())
         };
-        let jobs = gather::gather(files, &[], &options, false, targets.machine().cpu.cores_online)?.jobs;
-        let command = command::of(
-            &Parts { jobs: files, sections: &[], device, changes: &changes, options: &options },
-            targets,
-        );
-        let steady = files.is_empty() && !steady::ends(&options);
-        let task = Task { device: device.to_owned(), changes, jobs: Ok(jobs), steady };
-        match watched(std::slice::from_ref(&task), &[device.to_owned()], (1, targets), audience)
-            .pop()
-            .flatten()
-        {
-            Some(Ok(outcomes)) => {
-                let last = outcomes.into_iter().last().context("a job has an outcome")?;
-                let command = command::in_window(command, &task, Some(&last));
-                Ok((last, command))
-            }
-            Some(Err(error)) => bail!("{error}; --no-run draws without a run"),
-            None => bail!("interrupted; --no-run draws without a run"),
+        let cpus = targets.machine().cpu.cores_online;
+        let (changes, options) = (&changes[..], &options[..]);
+        let base = Base { device, jobs: files, sections: &[], changes, options, cpus, targets };
+        let run = base.runnable(Ok(base.gathered()?));
+        let given = watched(std::slice::from_ref(&run.task), &[device.to_owned()], (1, targets), audience);
+        let Some(given) = given.into_iter().next().flatten() else {
+            bail!("interrupted; --no-run draws without a run");
+        };
+        let (command, mut outcomes, error) = run.ended(Some(given));
+        match error {
+            Some(error) => bail!("{error}; --no-run draws without a run"),
+            None => Ok((outcomes.pop().context("a job has an outcome")?, command)),
         }
     }
 }

@@ -14,6 +14,8 @@
 use iostack_model::{Job, Nanos, Outcome};
 use iostack_target::{Audience, Target, Wanted};
 
+use crate::sweep::values::short;
+
 /// Turns of the short run: I/Os for each place in the queues.
 const TURNS_SHORT: u64 = 16;
 /// Turns of a glance.
@@ -39,14 +41,9 @@ pub(crate) fn ends(options: &[(String, String)]) -> bool {
 /// The options that make the window of this job, in the order of the command.
 pub(crate) fn window(job: &Job) -> Vec<(String, String)> {
     let pair = |key: &str, time: Nanos| (key.to_owned(), short(time));
-    let mut options: Vec<(String, String)> = Vec::new();
-    if let Some(runtime) = job.runtime {
-        options.push(pair("runtime", runtime));
-        options.push(("time_based".to_owned(), "true".to_owned()));
-        options.push(pair("ramp", job.ramp));
-        options.push(pair("slice", job.slice));
-    }
-    options
+    let Some(runtime) = job.runtime else { return Vec::new() };
+    let time_based = ("time_based".to_owned(), "true".to_owned());
+    vec![pair("runtime", runtime), time_based, pair("ramp", job.ramp), pair("slice", job.slice)]
 }
 
 /// The job in a window in which its rate is steady, or in the longest that is tried.
@@ -126,13 +123,6 @@ fn is_steady(outcome: &Outcome) -> bool {
 fn rounded(ns: f64) -> Nanos {
     let unit = 10_f64.powf(ns.max(10.0).log10().floor() - 1.0);
     Nanos(((ns / unit).round() * unit).round().max(1.0) as u64)
-}
-
-/// The time as it is typed, in the largest unit that needs no decimals.
-fn short(time: Nanos) -> String {
-    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
-    let fits = units.iter().find(|(_, unit)| time.0 > 0 && time.0.is_multiple_of(*unit));
-    fits.map_or_else(|| format!("{}ns", time.0), |(name, unit)| format!("{}{name}", time.0 / unit))
 }
 
 #[cfg(test)]
