@@ -38,12 +38,10 @@ fn followed(command: &str, effort: Effort, rate: f64, seed: u64) -> f64 {
     let words: Vec<&str> = command.split(' ').map(|word| word.trim_matches('\'')).collect();
     let mut set: Vec<String> = Vec::new();
     let (mut on, mut options) = ("", Vec::new());
-    let flags = if words[1] == "check" {
-        on = words[2];
-        &words[3..]
-    } else {
-        &words[2..]
-    };
+    let mut flags = &words[2..];
+    if words[1] == "check" {
+        (on, flags) = (words[2], &words[3..]);
+    }
     for pair in flags.chunks(2) {
         let [flag, value] = pair else { panic!("a flag without a value: {command}") };
         match *flag {
@@ -54,8 +52,7 @@ fn followed(command: &str, effort: Effort, rate: f64, seed: u64) -> f64 {
     }
     if words[1] == "check" {
         let check = checked(on, &set, effort, seed);
-        let step =
-            check.steps.iter().find(|step| step.id == StepKind::Schedulers).expect("it has a scheduler");
+        let step = check.step(StepKind::Schedulers).expect("it has a scheduler");
         let first = step.points.iter().find(|point| point.series == Series::RandomRead).expect("it reads");
         return first.outcome.iops.mean;
     }

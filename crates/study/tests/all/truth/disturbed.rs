@@ -48,35 +48,26 @@ use Disturbance::{
     UnseenSteal, WarmingCache,
 };
 
-/// All of them.
-pub(crate) const ALL: [Disturbance; 12] = [
-    Nothing,
-    LightNoise,
-    Noise,
-    Storms,
-    Programs,
-    Steal,
-    UnseenSteal,
-    Cache,
-    WarmingCache,
-    SeenNeighbour,
-    Neighbour,
-    NeighbourAtTimes,
-];
+/// Those of every target, of a platform, whose cores can be taken, and of a drive, which can have a neighbour.
+const ANYWHERE: [Disturbance; 6] = [Nothing, LightNoise, Noise, Storms, Cache, WarmingCache];
+const OF_CORES: [Disturbance; 3] = [Programs, Steal, UnseenSteal];
+const OF_NEIGHBOURS: [Disturbance; 3] = [SeenNeighbour, Neighbour, NeighbourAtTimes];
 
 impl Disturbance {
+    /// All of them.
+    pub(crate) fn all() -> impl Iterator<Item = Disturbance> {
+        ANYWHERE.into_iter().chain(OF_CORES).chain(OF_NEIGHBOURS)
+    }
+
+    /// Those of this target.
+    pub(crate) fn of_truth(truth: &Truth) -> impl Iterator<Item = Disturbance> + use<> {
+        let own = if truth.on == "sim:nvme-server" { OF_CORES } else { OF_NEIGHBOURS };
+        ANYWHERE.into_iter().chain(own)
+    }
+
     /// It is a second job in the same world, which may become what limits.
     pub(crate) fn is_real(self) -> bool {
-        matches!(self, SeenNeighbour | Neighbour | NeighbourAtTimes)
-    }
-}
-
-/// Those of a platform, whose cores can be taken, and of a drive, which can have a neighbour.
-pub(crate) fn disturbances_of(truth: &Truth) -> &'static [Disturbance] {
-    if truth.on == "sim:nvme-server" {
-        &[Nothing, LightNoise, Noise, Storms, Cache, WarmingCache, Programs, Steal, UnseenSteal]
-    } else {
-        &[Nothing, LightNoise, Noise, Storms, Cache, WarmingCache, SeenNeighbour, Neighbour, NeighbourAtTimes]
+        OF_NEIGHBOURS.contains(&self)
     }
 }
 

@@ -59,17 +59,15 @@ enum Came {
 fn came(truth: &'static Truth, draw: u64, part: u64) -> Vec<(&'static str, Disturbance, Came, String)> {
     let platform = Platform::drawn(truth, draw);
     let kinds = (draw..)
-        .zip(disturbed::disturbances_of(truth))
-        .filter(|(at, what)| at % part == 0 || **what == Disturbance::Nothing);
-    let checked = kinds.map(|(_, &what)| {
+        .zip(Disturbance::of_truth(truth))
+        .filter(|(at, what)| at % part == 0 || *what == Disturbance::Nothing);
+    let checked = kinds.map(|(_, what)| {
         let check = platform.checked(truth, what, draw);
-        let said =
-            format!("{} {} beside {what:?}, draw {draw}: {}", truth.name, truth.on, check.verdict.answer);
-        let so = !what.is_real() || is_true(truth, &check);
-        assert!(
-            what != Disturbance::Nothing || is_true(truth, &check),
-            "this draw is not what it is to be: {said}"
-        );
+        let Truth { name, on, .. } = truth;
+        let said = format!("{name} {on} beside {what:?}, draw {draw}: {}", check.verdict.answer);
+        let is_true = is_true(truth, &check);
+        let so = !what.is_real() || is_true;
+        assert!(what != Disturbance::Nothing || is_true, "this draw is not what it is to be: {said}");
         let came = match check.verdict.limit {
             _ if !so => Came::NotSo,
             limit if truth.limits.contains(&limit) => Came::Right,
@@ -96,17 +94,13 @@ fn hold(cases: &[(&'static Truth, u64)], part: u64, least: usize, most: usize) -
     };
     let all = [Came::Right, Came::Unknown, Came::Wrong, Came::NotSo];
     println!("right/unknown/wrong/not so");
-    for what in disturbed::ALL {
-        for truth in TRUTHS.iter().filter(|truth| disturbed::disturbances_of(truth).contains(&what)) {
-            let told = all.map(|came| count(truth.name, Some(what), came).to_string()).join("/");
-            println!("{:<18} {:<30} {told}", format!("{what:?}"), truth.name);
+    for what in Disturbance::all() {
+        let has_it = |truth: &&Truth| Disturbance::of_truth(truth).any(|other| other == what);
+        let names = TRUTHS.iter().filter(has_it).map(|truth| (truth.name, truth.name));
+        for (name, shown) in names.chain([("", "in all")]) {
+            let told = all.map(|came| count(name, Some(what), came).to_string()).join("/");
+            println!("{:<18} {shown:<30} {told}", format!("{what:?}"));
         }
-        println!(
-            "{:<18} {:<30} {}",
-            format!("{what:?}"),
-            "in all",
-            all.map(|came| count("", Some(what), came).to_string()).join("/")
-        );
     }
     let wrong: Vec<&str> =
         found.iter().filter(|row| row.2 == Came::Wrong).map(|row| row.3.as_str()).collect();
