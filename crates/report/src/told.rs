@@ -1,8 +1,8 @@
 //! Every answer that is kept in a file, in every form.
 
 use iostack_model::answers::{
-    Answer, Check, CostDiff, DevicePicture, History, IoCost, Iolat, MergeReport, Repro, Served, Sweep,
-    Watch, WhatIf, Why, labelled,
+    Answer, Check, CostDiff, DevicePicture, History, IoCost, Iolat, MergeReport, Repro, Served, Sweep, Watch,
+    WhatIf, Why, labelled,
 };
 use iostack_model::{Ladder, Layers, OutcomeFile, Stages};
 use iostack_stats::AbReport;

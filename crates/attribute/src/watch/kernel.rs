@@ -150,7 +150,8 @@ impl Kernel {
             waits: added(&self.waits, |sum, each| (0..3).for_each(|at| sum[at] += each[at])),
             ..Sums::default()
         };
-        let heats = added(&self.heats, |sum, each| sum.iter_mut().zip(each).for_each(|(sum, each)| *sum += each));
+        let heats =
+            added(&self.heats, |sum, each| sum.iter_mut().zip(each).for_each(|(sum, each)| *sum += each));
         sums.heats = heats.into_iter().map(|(key, cells)| (key, cells.to_vec())).collect();
         let counter = |index: u32| self.counters.get(&index, 0).unwrap_or(0);
         sums.lost = counter(0) + counter(1) + counter(2);

@@ -253,7 +253,11 @@ impl Watcher {
             let name = self.names.device(number);
             let kernel_ios = statistics.get(&name).copied().unwrap_or(0);
             let last = self.kernel_ios.get(&name).copied().unwrap_or(kernel_ios);
-            WatchedDevice { name, cells: cells.into_iter().collect(), kernel_ios: kernel_ios.saturating_sub(last) }
+            WatchedDevice {
+                name,
+                cells: cells.into_iter().collect(),
+                kernel_ios: kernel_ios.saturating_sub(last),
+            }
         };
         let devices = cells.into_iter().map(told).collect();
         self.kernel_ios = statistics;

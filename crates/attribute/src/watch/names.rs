@@ -31,7 +31,8 @@ impl Names {
         let named = || {
             let (major, minor) = (number >> 20, number & 0xf_ffff);
             let link = fs::read_link(format!("/sys/dev/block/{major}:{minor}")).ok();
-            let name = link.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+            let name =
+                link.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
             name.unwrap_or_else(|| format!("{major}:{minor}"))
         };
         self.devices.entry(number).or_insert_with(named).clone()
@@ -101,7 +102,8 @@ fn mounted(mounts: &str, groups: &str) -> Vec<(u64, String)> {
             "cgroup2" => Some((0, place)),
             "cgroup" => {
                 let options: Vec<&str> = right.nth(1)?.split(',').collect();
-                let is_it = |name: &&str| name.split(',').all(|part| options.contains(&part)) && !name.is_empty();
+                let is_it =
+                    |name: &&str| name.split(',').all(|part| options.contains(&part)) && !name.is_empty();
                 let number = numbers.iter().find(|(name, _)| is_it(name))?.1;
                 Some((*number, place))
             }

@@ -40,7 +40,8 @@ impl Summed {
             sum.runnable_ns += each.runnable_ns;
             sum.cpu_ns += each.cpu_ns;
         });
-        self.columns.push_back(slice.devices.iter().map(|each| (each.name.clone(), each.cells.clone())).collect());
+        self.columns
+            .push_back(slice.devices.iter().map(|each| (each.name.clone(), each.cells.clone())).collect());
         if self.columns.len() > HEAT_COLUMNS {
             self.columns.pop_front();
         }

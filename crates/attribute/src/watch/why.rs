@@ -54,7 +54,8 @@ const WAITS: [(&str, WaitCause, &str); 30] = [
 ];
 
 /// Functions behind which a thread waits for its own I/O, whose slowness is told with the I/O.
-const FOR_IO: [&str; 5] = ["io_schedule", "io_schedule_timeout", "blk_io_schedule", "io_cqring_wait", "read_events"];
+const FOR_IO: [&str; 5] =
+    ["io_schedule", "io_schedule_timeout", "blk_io_schedule", "io_cqring_wait", "read_events"];
 
 /// Device time of others, for each of its own, from which on they are the cause of a queue.
 const OTHERS_SHARE: u64 = 3;
@@ -153,8 +154,7 @@ fn of_io(io: &SlowIo, slices: &[WatchSlice]) -> WhyFinding {
 /// Why the device took long: a flush or a discard beside it, others' I/Os, its own queue, or the device itself.
 fn of_device(io: &SlowIo, slices: &[WatchSlice]) -> (WaitCause, bool, Vec<String>) {
     let span = (io.ended_unix_ns.saturating_sub(io.device_ns), io.ended_unix_ns);
-    let in_device =
-        format!("{} had it for {} of {}.", io.device, Nanos(io.device_ns), Nanos(io.whole_ns()));
+    let in_device = format!("{} had it for {} of {}.", io.device, Nanos(io.device_ns), Nanos(io.whole_ns()));
     for (kind, cause) in [(IoKind::Flush, WaitCause::Flush), (IoKind::Discard, WaitCause::Discard)] {
         let of_kind = slices
             .iter()
@@ -214,7 +214,9 @@ fn shares(io: &SlowIo, slices: &[WatchSlice], span: Span) -> (u64, Vec<(Who, u64
     let lies_in = |slice: &&WatchSlice| {
         overlap(span, (slice.ended_unix_ns.saturating_sub(slice.elapsed.0), slice.ended_unix_ns)) > 0
     };
-    for row in slices.iter().filter(lies_in).flat_map(|slice| &slice.ios).filter(|row| row.device == io.device) {
+    for row in
+        slices.iter().filter(lies_in).flat_map(|slice| &slice.ios).filter(|row| row.device == io.device)
+    {
         if row.owner.process == io.owner.process && row.owner.cgroup == io.owner.cgroup {
             own += row.device_ns;
         } else {
@@ -258,19 +260,32 @@ fn of_sleep(sleep: &LongSleep, slices: &[WatchSlice]) -> WhyFinding {
         );
         (WaitCause::RunQueue, true, vec![words])
     } else if let Some((function, cause, words)) = rule(sleep) {
-        let mut evidence =
-            vec![format!("It slept {} in {function}, {words}; {} woke it.", Nanos(sleep.slept_ns), thread_name(&sleep.waker))];
+        let mut evidence = vec![format!(
+            "It slept {} in {function}, {words}; {} woke it.",
+            Nanos(sleep.slept_ns),
+            thread_name(&sleep.waker)
+        )];
         if *cause == WaitCause::Journal {
             evidence.extend(commits(slices, span_of_sleep(sleep)));
         }
         if *cause == WaitCause::Lock {
-            evidence.extend(sleep.stack.iter().find(|name| !is_lock(name)).map(|name| format!("The lock is taken in {name}.")));
+            evidence.extend(
+                sleep
+                    .stack
+                    .iter()
+                    .find(|name| !is_lock(name))
+                    .map(|name| format!("The lock is taken in {name}.")),
+            );
         }
         (*cause, true, evidence)
     } else {
         let place = sleep.stack.iter().find(|name| !FOR_IO.contains(&name.as_str()) && !is_lock(name));
         let words = match place {
-            Some(function) => format!("It slept {} in {function}; {} woke it.", Nanos(sleep.slept_ns), thread_name(&sleep.waker)),
+            Some(function) => format!(
+                "It slept {} in {function}; {} woke it.",
+                Nanos(sleep.slept_ns),
+                thread_name(&sleep.waker)
+            ),
             None => format!("It slept {}; {} woke it.", Nanos(sleep.slept_ns), thread_name(&sleep.waker)),
         };
         (WaitCause::Unknown, false, vec![words])
@@ -288,7 +303,9 @@ fn of_sleep(sleep: &LongSleep, slices: &[WatchSlice]) -> WhyFinding {
 }
 
 fn is_lock(function: &str) -> bool {
-    ["schedule", "mutex", "rwsem", "down_", "lock", "wait_for", "finish_wait"].iter().any(|part| function.contains(part))
+    ["schedule", "mutex", "rwsem", "down_", "lock", "wait_for", "finish_wait"]
+        .iter()
+        .any(|part| function.contains(part))
 }
 
 /// The idle thread has no name of its own for people.
@@ -304,7 +321,8 @@ fn thread_name(name: &str) -> String {
 fn commits(slices: &[WatchSlice], span: Span) -> Vec<String> {
     let mut ios: BTreeMap<(String, String), u64> = BTreeMap::new();
     for slice in slices {
-        let lies_in = overlap(span, (slice.ended_unix_ns.saturating_sub(slice.elapsed.0), slice.ended_unix_ns)) > 0;
+        let lies_in =
+            overlap(span, (slice.ended_unix_ns.saturating_sub(slice.elapsed.0), slice.ended_unix_ns)) > 0;
         for row in slice.ios.iter().filter(|row| lies_in && row.how == OwnedHow::Journal) {
             *ios.entry((who(row).0, row.device.clone())).or_default() += row.ios;
         }
@@ -389,11 +407,16 @@ pub(super) mod tests {
     fn the_stage_that_took_more_than_half_is_the_cause() {
         let alone = slow("db", 7);
         assert_eq!(of_slow(alone.clone(), vec![]), (WaitCause::Device, true));
-        let stage = |held_ns, queue_ns, schedule_ns| SlowIo { held_ns, queue_ns, schedule_ns, ..alone.clone() };
+        let stage =
+            |held_ns, queue_ns, schedule_ns| SlowIo { held_ns, queue_ns, schedule_ns, ..alone.clone() };
         assert_eq!(of_slow(stage(21_000_000, 0, 0), vec![]), (WaitCause::CgroupLimit, true));
         assert_eq!(of_slow(stage(0, 21_000_000, 0), vec![]), (WaitCause::Scheduler, true));
         assert_eq!(of_slow(stage(0, 0, 21_000_000), vec![]), (WaitCause::Scheduler, true));
-        assert_eq!(of_slow(stage(20_000_000, 0, 0), vec![]).0, WaitCause::Device, "half is not more than half");
+        assert_eq!(
+            of_slow(stage(20_000_000, 0, 0), vec![]).0,
+            WaitCause::Device,
+            "half is not more than half"
+        );
     }
 
     #[test]
@@ -417,7 +440,8 @@ pub(super) mod tests {
                 took_ns,
                 bytes: 0,
             };
-            let slice = WatchSlice { slow: vec![slow("db", 7)], events: vec![event], ..WatchSlice::default() };
+            let slice =
+                WatchSlice { slow: vec![slow("db", 7)], events: vec![event], ..WatchSlice::default() };
             let (cause, sure, _) = cause(slice);
             (cause, sure)
         };
@@ -429,11 +453,13 @@ pub(super) mod tests {
 
     #[test]
     fn a_stack_says_what_a_thread_waited_for() {
-        let of_stack = |stack: &[&str]| cause(WatchSlice { sleeps: vec![sleep(stack)], ..WatchSlice::default() });
+        let of_stack =
+            |stack: &[&str]| cause(WatchSlice { sleeps: vec![sleep(stack)], ..WatchSlice::default() });
         let (found, sure, words) = of_stack(&["schedule", "jbd2_log_wait_commit", "ext4_sync_file"]);
         assert_eq!((found, sure), (WaitCause::Journal, true));
         assert!(words.contains("30 ms") && words.contains("`jbd2/vda-8` woke it"), "{words}");
-        let (found, _, words) = of_stack(&["schedule", "rwsem_down_write_slowpath.isra.0", "down_write", "ext4_file_write_iter"]);
+        let (found, _, words) =
+            of_stack(&["schedule", "rwsem_down_write_slowpath.isra.0", "down_write", "ext4_file_write_iter"]);
         assert_eq!(found, WaitCause::Lock);
         assert!(words.contains("taken in ext4_file_write_iter"), "{words}");
         assert_eq!(of_stack(&["schedule", "pipe_read"]).0, WaitCause::Unknown);
@@ -442,7 +468,8 @@ pub(super) mod tests {
 
     #[test]
     fn a_thread_that_was_awake_for_most_of_it_waited_for_a_cpu() {
-        let awake = LongSleep { slept_ns: 1, runnable_ns: 2, behind: "cc1".to_owned(), ..sleep(&["io_schedule"]) };
+        let awake =
+            LongSleep { slept_ns: 1, runnable_ns: 2, behind: "cc1".to_owned(), ..sleep(&["io_schedule"]) };
         let (found, sure, words) = cause(WatchSlice { sleeps: vec![awake], ..WatchSlice::default() });
         assert_eq!((found, sure), (WaitCause::RunQueue, true));
         assert!(words.contains("`cc1` had before it"), "{words}");
@@ -468,7 +495,11 @@ pub(super) mod tests {
     #[test]
     fn the_commit_that_a_sync_waited_for_is_told_with_its_owner() {
         let journal = OwnedIo { how: OwnedHow::Journal, ..neighbour("postgres", 12, 3) };
-        let slice = WatchSlice { sleeps: vec![sleep(&["jbd2_log_wait_commit"])], ios: vec![journal], ..WatchSlice::default() };
+        let slice = WatchSlice {
+            sleeps: vec![sleep(&["jbd2_log_wait_commit"])],
+            ios: vec![journal],
+            ..WatchSlice::default()
+        };
         let (_, _, words) = cause(slice);
         assert!(words.contains("3 I/Os to vda in transactions mostly of postgres [12]"), "{words}");
     }

@@ -62,14 +62,20 @@ fn ninety_seven_reads_are_ninety_seven_reads_of_this_process() {
     let name = name_of(&device);
     let mine = std::process::id();
     let found = rows(&slice, name);
-    let reads: Vec<_> = found.iter().filter(|row| row.owner.process == mine && row.kind == IoKind::Read).collect();
+    let reads: Vec<_> =
+        found.iter().filter(|row| row.owner.process == mine && row.kind == IoKind::Read).collect();
     assert_eq!(reads.len(), 1, "{found:#?}");
     assert_eq!((reads[0].ios, reads[0].bytes, reads[0].how), (97, 97 * 4096, OwnedHow::Itself));
-    let (comm, whole) = (fs::read_to_string("/proc/self/comm").expect("it runs"), reads[0].queue_ns + reads[0].device_ns);
+    let (comm, whole) =
+        (fs::read_to_string("/proc/self/comm").expect("it runs"), reads[0].queue_ns + reads[0].device_ns);
     assert_eq!(reads[0].owner.name, comm.trim_end());
     assert!(whole > 0 && reads[0].slowest_ns <= whole && reads[0].slowest_ns * 97 >= whole, "{reads:?}");
     let told = slice.devices.iter().find(|device| device.name == name).expect("it was used");
-    assert_eq!(told.cells.iter().map(|(_, ios)| ios).sum::<u64>(), told.kernel_ios, "the kernel counts the same");
+    assert_eq!(
+        told.cells.iter().map(|(_, ios)| ios).sum::<u64>(),
+        told.kernel_ios,
+        "the kernel counts the same"
+    );
     assert_eq!(slice.lost, 0);
 }
 
@@ -96,8 +102,11 @@ fn what_is_written_back_belongs_to_who_wrote_it() {
     let slice = watcher.slice();
     let name = name_of(mounted.device());
     let found = rows(&slice, name);
-    let of_writer: u64 =
-        found.iter().filter(|row| row.owner.process == writer && row.how == OwnedHow::WriteBack).map(|row| row.bytes).sum();
+    let of_writer: u64 = found
+        .iter()
+        .filter(|row| row.owner.process == writer && row.how == OwnedHow::WriteBack)
+        .map(|row| row.bytes)
+        .sum();
     assert!(of_writer >= 4 << 20, "{of_writer} bytes of {writer}: {found:#?}");
     let named = found.iter().find(|row| row.owner.process == writer).expect("it was just found");
     assert_eq!(named.owner.name, "dd", "its name outlives it");
@@ -138,7 +147,8 @@ fn a_cgroups_limit_is_named_with_the_process_it_holds_back() {
     let group = format!("iostack-watch-{}", std::process::id());
     let one = Path::new("/sys/fs/cgroup/blkio").join(&group);
     let two = Path::new("/sys/fs/cgroup").join(&group);
-    let numbers = fs::read_to_string(format!("/sys/class/block/{}/dev", name_of(&device))).expect("it is there");
+    let numbers =
+        fs::read_to_string(format!("/sys/class/block/{}/dev", name_of(&device))).expect("it is there");
     let numbers = numbers.trim();
     // Version 1, else 2; either may be left to others.
     let (place, limit, words) = if one.parent().is_some_and(Path::exists) {
@@ -165,8 +175,11 @@ fn a_cgroups_limit_is_named_with_the_process_it_holds_back() {
     fs::remove_dir(&place).expect("nobody is left in it");
     let Some(slice) = watched else { return };
     let explained = explain(&[slice], usize::MAX);
-    let held: Vec<_> =
-        explained.findings.iter().filter(|each| each.cause == WaitCause::CgroupLimit && each.owner.name == "dd").collect();
+    let held: Vec<_> = explained
+        .findings
+        .iter()
+        .filter(|each| each.cause == WaitCause::CgroupLimit && each.owner.name == "dd")
+        .collect();
     // 20 a second, let go two at a time each tenth of a second: nine times the next one is held back.
     assert!(held.len() >= 6, "{held:#?} of {:?}", explained.causes);
     assert!(held.iter().all(|each| each.sure && each.evidence[0].contains(&group)), "{held:#?}");

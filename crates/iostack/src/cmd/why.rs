@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::ensure;
 use iostack_attribute::watch::explain;
-use iostack_model::answers::{Why, WatchSlice};
+use iostack_model::answers::{WatchSlice, Why};
 use iostack_model::{Nanos, SCHEMA};
 
 use crate::cmd::watch::{self, recorder};
@@ -109,7 +109,11 @@ mod tests {
 
     #[test]
     fn the_end_of_a_record_is_counted_from_its_last_slice() {
-        let slice = |at: u64| WatchSlice { ended_unix_ns: at * 1_000_000_000, elapsed: Nanos::secs(1), ..WatchSlice::default() };
+        let slice = |at: u64| WatchSlice {
+            ended_unix_ns: at * 1_000_000_000,
+            elapsed: Nanos::secs(1),
+            ..WatchSlice::default()
+        };
         let slices: Vec<_> = (1..=100).map(slice).collect();
         assert_eq!(recent(slices.clone(), Nanos::secs(10)).len(), 10);
         assert_eq!(recent(slices.clone(), Nanos(u64::MAX)).len(), 100);

@@ -11,7 +11,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::{
-    Check, CostDiff, DevicePicture, History, IoCost, Iolat, MergeReport, Repro, Served, Sweep, Watch, WatchSlice, WhatIf, Why,
+    Check, CostDiff, DevicePicture, History, IoCost, Iolat, MergeReport, Repro, Served, Sweep, Watch,
+    WatchSlice, WhatIf, Why,
 };
 use crate::{Ladder, Layers, OutcomeFile, Stages};
 

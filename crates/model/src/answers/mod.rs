@@ -58,7 +58,7 @@ pub use served::{SERVED_KINDS, Seen, Served, ServedCut, ServedKind};
 pub use sweep::{Sweep, SweepAxis, SweepPoint};
 pub use timeline::TimelineSpan;
 pub use watch::{
-    DeviceEvent, IoKind, LongSleep, OwnedHow, OwnedIo, Owner, ProcessWait, SlowIo, WaitCause, Watch, WatchSlice, WatchedDevice,
-    Why, WhyFinding,
+    DeviceEvent, IoKind, LongSleep, OwnedHow, OwnedIo, Owner, ProcessWait, SlowIo, WaitCause, Watch,
+    WatchSlice, WatchedDevice, Why, WhyFinding,
 };
 pub use what_if::{WhatIf, WhatIfChange, WhatIfFigures, WhatIfNamed, WhatIfStep};

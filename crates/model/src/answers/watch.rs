@@ -9,9 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Heat, Machine, Nanos};
 
 /// Kind of an I/O as the block layer tells it.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IoKind {
     /// Data that somebody waits for, or asked for.
@@ -61,9 +59,7 @@ impl IoKind {
 }
 
 /// Way in which the owner of an I/O was found.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OwnedHow {
     /// A thread of the process queued it.
@@ -311,9 +307,7 @@ pub struct Watch {
 }
 
 /// Cause of a long wait.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitCause {
     /// The limit of a control group held it back.

@@ -1,9 +1,7 @@
 //! Who uses the storage of this host, what was slow, and why?
 
-use iostack_model::answers::{
-    OwnedHow, OwnedIo, ProcessWait, WaitCause, Watch, WatchSlice, Why, WhyFinding,
-};
 use iostack_model::Heat;
+use iostack_model::answers::{OwnedHow, OwnedIo, ProcessWait, WaitCause, Watch, WatchSlice, Why, WhyFinding};
 
 use crate::document::{Block, Column, Document, Marks, Section, Table};
 use crate::heat::HeatMap;
@@ -30,7 +28,8 @@ pub fn watch(watch: &Watch) -> Document {
     (all.answers, all.answer) = ("SEEN", seen(whole));
     all.head.fact("cost", cost(whole, watch.cpus));
     if whole.lost > 0 {
-        all.head.fact("lost", format!("{} events or rows found no place: sums are too low", count(whole.lost)));
+        all.head
+            .fact("lost", format!("{} events or rows found no place: sums are too low", count(whole.lost)));
     }
     let mut owners = Section::new("owners", "Owners", "Whose I/O it is");
     owners.put(Block::Table(owner_table(whole)));
@@ -123,7 +122,8 @@ fn owner_table(whole: &WatchSlice) -> Table {
     rows.sort_by_key(|row| std::cmp::Reverse((row.device_ns + row.queue_ns, row.bytes)));
     for row in rows {
         let mean = |sum: u64| if row.ios == 0 { "-".to_owned() } else { time(sum as f64 / row.ios as f64) };
-        let owner = if row.is_owned() { named(&row.owner.name, row.owner.process) } else { "unowned".to_owned() };
+        let owner =
+            if row.is_owned() { named(&row.owner.name, row.owner.process) } else { "unowned".to_owned() };
         let how = match (row.how, row.owner.name.as_str()) {
             (OwnedHow::Kernel, name) if !name.is_empty() => cut(name, NAME),
             (how, _) => how.words().to_owned(),
@@ -140,7 +140,8 @@ fn owner_table(whole: &WatchSlice) -> Table {
             how,
         ]);
     }
-    "queued: mean time from the first bio to the issue; device: from there to the end".clone_into(&mut table.page_caption);
+    "queued: mean time from the first bio to the issue; device: from there to the end"
+        .clone_into(&mut table.page_caption);
     table
 }
 
@@ -283,7 +284,11 @@ fn told(finding: &WhyFinding) -> (String, String) {
     };
     let place = if device.is_empty() { String::new() } else { format!(" on {device}") };
     let sure = if *sure { "" } else { ", perhaps" };
-    let words = format!("{whose}: {what}{place}. {}{sure}. {}", capital(cause_of_wait(finding.cause)), evidence.join(" "));
+    let words = format!(
+        "{whose}: {what}{place}. {}{sure}. {}",
+        capital(cause_of_wait(finding.cause)),
+        evidence.join(" ")
+    );
     (time(took.0 as f64), words)
 }
 
@@ -314,7 +319,11 @@ mod tests {
         whole.ios.truncate(2);
         (whole.ios[0].ios, whole.ios[0].how) = (999, OwnedHow::Itself);
         (whole.ios[1].ios, whole.ios[1].how) = (1, OwnedHow::Unseen);
-        assert!(seen(&whole).starts_with("1,000 I/Os") && seen(&whole).contains("99.9 %"), "{}", seen(&whole));
+        assert!(
+            seen(&whole).starts_with("1,000 I/Os") && seen(&whole).contains("99.9 %"),
+            "{}",
+            seen(&whole)
+        );
         whole.ios.clear();
         assert_eq!(seen(&whole), "no I/O in this time");
     }

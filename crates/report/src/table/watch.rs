@@ -16,7 +16,8 @@ pub fn of_watch(watch: &Watch) -> Table {
         Some(u64::from(if row.is_owned() { row.owner.process } else { 0 }))
     });
     columns.key("name", "name of the process, or of the kernel's thread", |row| Some(row.owner.name.clone()));
-    columns.key("how", "how the owner was found, or why there is none", |row| Some(row.how.words().to_owned()));
+    columns
+        .key("how", "how the owner was found, or why there is none", |row| Some(row.how.words().to_owned()));
     columns.counter("ios", "I/Os as /proc/diskstats counts them", |row| Some(row.ios));
     columns.counter("bytes", "bytes of all bios of the owner", |row| Some(row.bytes));
     columns.counter("queue_ns", "time from the first bio to the issue, summed", |row| Some(row.queue_ns));
@@ -31,7 +32,9 @@ pub fn of_why(why: &Why) -> Table {
     let mut columns = Columns::of_rows(&rows);
     columns.number_key("ended_unix_ns", "end, since 1970 UTC", |row| Some(row.ended_unix_ns));
     columns.key("name", "name of the process", |row| Some(row.owner.name.clone()));
-    columns.number_key("process", "number of the process; 0: nobody's", |row| Some(u64::from(row.owner.process)));
+    columns.number_key("process", "number of the process; 0: nobody's", |row| {
+        Some(u64::from(row.owner.process))
+    });
     columns.key("cgroup", "control group of the process", |row| Some(row.owner.cgroup.clone()));
     columns.key("device", "kernel name of the device; empty for a sleep", |row| Some(row.device.clone()));
     columns.key("what", "kind of I/O, or the thread that slept", |row| Some(row.what.clone()));

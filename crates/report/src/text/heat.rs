@@ -29,7 +29,11 @@ pub(crate) fn map(map: &HeatMap) -> String {
 
 /// The map for a live view: lower, without the words below it.
 pub(crate) fn low(map: &HeatMap) -> String {
-    drawn(map, LOW).lines().take_while(|line| !line.starts_with('(')).map(|line| format!("{line}\n")).collect()
+    drawn(map, LOW)
+        .lines()
+        .take_while(|line| !line.starts_with('('))
+        .map(|line| format!("{line}\n"))
+        .collect()
 }
 
 fn drawn(map: &HeatMap, height: usize) -> String {

@@ -30,10 +30,12 @@ impl Exporter {
         if let Some(path) = place.strip_prefix("unix:") {
             let path = Path::new(path);
             remove_dead(path)?;
-            let listener = UnixListener::bind(path).with_context(|| format!("cannot make the socket `{}`", path.display()))?;
+            let listener = UnixListener::bind(path)
+                .with_context(|| format!("cannot make the socket `{}`", path.display()))?;
             std::thread::spawn(move || {
                 for client in listener.incoming().flatten() {
-                    let timeouts = client.set_read_timeout(Some(PATIENCE)).and(client.set_write_timeout(Some(PATIENCE)));
+                    let timeouts =
+                        client.set_read_timeout(Some(PATIENCE)).and(client.set_write_timeout(Some(PATIENCE)));
                     let _client_is_gone = timeouts.and_then(|()| serve(client, &shown));
                 }
             });
@@ -42,18 +44,22 @@ impl Exporter {
         let address = match place.parse::<u16>() {
             Ok(port) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
             Err(_) => place.parse().with_context(|| {
-                format!("--metrics `{place}` is no place; write unix:/run/iostack.sock, 9101 or 127.0.0.1:9101")
+                format!(
+                    "--metrics `{place}` is no place; write unix:/run/iostack.sock, 9101 or 127.0.0.1:9101"
+                )
             })?,
         };
         ensure!(
-            matches!(address.ip(), IpAddr::V4(ip) if ip.is_loopback()) || address.ip() == IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]),
+            matches!(address.ip(), IpAddr::V4(ip) if ip.is_loopback())
+                || address.ip() == IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]),
             "--metrics `{place}` is an address that others reach, and whose I/O it is concerns only this machine; \
              use 127.0.0.1 or unix:PATH"
         );
         let listener = TcpListener::bind(address).with_context(|| format!("cannot listen at {address}"))?;
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let timeouts = client.set_read_timeout(Some(PATIENCE)).and(client.set_write_timeout(Some(PATIENCE)));
+                let timeouts =
+                    client.set_read_timeout(Some(PATIENCE)).and(client.set_write_timeout(Some(PATIENCE)));
                 let _client_is_gone = timeouts.and_then(|()| serve(client, &shown));
             }
         });
@@ -78,7 +84,11 @@ impl Drop for Exporter {
 /// Removes a socket that nobody listens at any more; whatever else lies there stays.
 fn remove_dead(path: &Path) -> anyhow::Result<()> {
     let Ok(known) = path.symlink_metadata() else { return Ok(()) };
-    ensure!(known.file_type().is_socket(), "`{}` exists and is no socket; choose another path", path.display());
+    ensure!(
+        known.file_type().is_socket(),
+        "`{}` exists and is no socket; choose another path",
+        path.display()
+    );
     ensure!(
         std::os::unix::net::UnixStream::connect(path).is_err(),
         "another program listens at `{}`; choose another path",
@@ -127,7 +137,10 @@ mod tests {
             String::from_utf8(client.into_inner()[asked.len()..].to_vec()).expect("text")
         };
         let answer = ask("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
-        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\na 1\n# EOF\n"), "{answer}");
+        assert!(
+            answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\na 1\n# EOF\n"),
+            "{answer}"
+        );
         assert!(answer.contains("Content-Length: 10\r\n"), "{answer}");
         assert_eq!(ask("GET /metrics HTTP/1.1\r\n"), "");
     }

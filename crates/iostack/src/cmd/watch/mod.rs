@@ -83,7 +83,8 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<Ended> {
     for limit in watcher.limits() {
         talk.say(&limit);
     }
-    let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let started_unix_ms =
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let machine = iostack_host::machine();
     let mut summed = Summed::default();
     talk.say("watching every device of this host; Ctrl-C ends it");

@@ -34,11 +34,16 @@ pub(super) struct Recorder {
 impl Recorder {
     /// Makes the folder where there is none; files of an earlier recorder are replaced, others refused.
     pub(super) fn open(folder: &Path, keep: Nanos) -> anyhow::Result<Recorder> {
-        fs::create_dir_all(folder).with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
         for name in FILES {
             let path = folder.join(name);
             let Ok(known) = path.symlink_metadata() else { continue };
-            ensure!(known.is_file() && is_ours(&path)?, "`{}` exists and is no record of iostack's; choose another folder", path.display());
+            ensure!(
+                known.is_file() && is_ours(&path)?,
+                "`{}` exists and is no record of iostack's; choose another folder",
+                path.display()
+            );
         }
         let before = folder.join(FILES[0]);
         if before.exists() {
@@ -63,7 +68,9 @@ impl Recorder {
         }
         self.kept_ns += slice.elapsed.0;
         let line = json(&labelled(slice))?;
-        self.file.write_all(line.as_bytes()).with_context(|| format!("cannot write to `{}`", self.folder.display()))
+        self.file
+            .write_all(line.as_bytes())
+            .with_context(|| format!("cannot write to `{}`", self.folder.display()))
     }
 }
 
@@ -72,7 +79,8 @@ fn is_ours(path: &Path) -> anyhow::Result<bool> {
     let mut first = Vec::new();
     let file = File::open(path).with_context(|| format!("cannot open `{}`", path.display()))?;
     let mut head = std::io::Read::take(file, MARK.len() as u64);
-    std::io::Read::read_to_end(&mut head, &mut first).with_context(|| format!("cannot read `{}`", path.display()))?;
+    std::io::Read::read_to_end(&mut head, &mut first)
+        .with_context(|| format!("cannot read `{}`", path.display()))?;
     Ok(first.is_empty() || first == MARK.as_bytes())
 }
 
@@ -85,7 +93,11 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<WatchSlice>> {
     for file in FILES.map(|name| path.join(name)).iter().filter(|file| file.exists()) {
         slices.extend(read_file(file)?);
     }
-    ensure!(!slices.is_empty(), "`{}` holds no record; `iostack watch --record {0}` makes one", path.display());
+    ensure!(
+        !slices.is_empty(),
+        "`{}` holds no record; `iostack watch --record {0}` makes one",
+        path.display()
+    );
     Ok(slices)
 }
 
@@ -98,7 +110,9 @@ fn read_file(path: &Path) -> anyhow::Result<Vec<WatchSlice>> {
         match serde_json::from_str(&line) {
             Ok(slice) if line.starts_with(MARK) => slices.push(slice),
             Err(error) if error.is_eof() && lines.peek().is_none() => {}
-            Ok(_) => bail!("line {} of `{}` is no interval of `iostack watch --lines`", index + 1, path.display()),
+            Ok(_) => {
+                bail!("line {} of `{}` is no interval of `iostack watch --lines`", index + 1, path.display())
+            }
             Err(error) => bail!("line {} of `{}`: {error}", index + 1, path.display()),
         }
     }
@@ -107,7 +121,13 @@ fn read_file(path: &Path) -> anyhow::Result<Vec<WatchSlice>> {
 
 #[cfg(test)]
 mod tests {
+    use iostack_testkit::Folder;
+
     use super::*;
+
+    fn folder(test: &str) -> Folder {
+        Folder::below(&std::env::temp_dir().to_string_lossy(), &format!("iostack-{test}"))
+    }
 
     fn slice(at: u64) -> WatchSlice {
         WatchSlice { ended_unix_ns: at, elapsed: Nanos::secs(1), ..WatchSlice::default() }
@@ -115,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_recorder_keeps_the_last_minutes_and_forgets_what_is_older() {
-        let folder = iostack_testkit::folder!("recorder");
+        let folder = folder("recorder");
         let mut recorder = Recorder::open(&folder, Nanos::secs(10)).expect("it is ours");
         for at in 1..=60 {
             recorder.keep(&slice(at)).expect("there is room");
@@ -130,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_is_not_ours_is_neither_replaced_nor_read() {
-        let folder = iostack_testkit::folder!("recorder-foreign");
+        let folder = folder("recorder-foreign");
         fs::write(folder.join("now.jsonl"), "mine\n").expect("it is ours");
         assert!(Recorder::open(&folder, Nanos::secs(10)).is_err());
         assert!(read(&folder).is_err());
@@ -140,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_being_written_is_left_out_and_a_bad_one_is_named() {
-        let folder = iostack_testkit::folder!("recorder-cut");
+        let folder = folder("recorder-cut");
         let line = json(&labelled(&slice(1))).expect("plain data");
         let path = folder.join("lines");
         fs::write(&path, format!("{line}{}", &line[..line.len() / 2])).expect("there is room");
