@@ -146,14 +146,14 @@ pub(crate) fn from_pip(venv: &Path, package: &str, proof: &str) -> Result<()> {
         return Ok(());
     }
     println!("setup     installing {package} under {VENV}");
-    if !venv.join("bin/pip").is_file() {
-        if !process::succeeds(Command::new("python3").args(["-m", "venv"]).arg(venv)) {
-            // Debian's own python3 keeps the installer in another package.
-            if let Some(apt) = apt()? {
-                add(&apt, &["python3-venv"])?;
-            }
-            process::text(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
+    if !venv.join("bin/pip").is_file()
+        && !process::succeeds(Command::new("python3").args(["-m", "venv"]).arg(venv))
+    {
+        // Debian's own python3 keeps the installer in another package.
+        if let Some(apt) = apt()? {
+            add(&apt, &["python3-venv"])?;
         }
+        process::text(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
     }
     let pip = venv.join("bin/pip");
     process::text(Command::new(pip).args(["install", "--quiet", "--disable-pip-version-check", package]))?;

@@ -1,7 +1,9 @@
 //! Who uses the storage of a host, what was slow there, and why?
 //!
+//! ```text
 //!   every interval ──► WatchSlice ──┬─► Watch    sums of a time, with the slowest
 //!   (one JSON line)                 └─► Why      what held each slow one
+//! ```
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
