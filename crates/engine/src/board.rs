@@ -83,7 +83,7 @@ impl Board {
     pub(crate) fn new(threads: usize, slice: Nanos, watched: bool) -> Board {
         let (positions, standings) = (vec![0; threads], vec![None; threads]);
         let heat = Heat::of_slices(slice);
-        let state = BoardState { positions, standings, watched, heat, ..BoardState::default() };
+        let state = BoardState { watched, heat, positions, standings, ..BoardState::default() };
         Board { slice, state: Mutex::new(Box::new(state)), ..Board::default() }
     }
 

@@ -137,7 +137,9 @@ fn describe(values: &[f64]) -> Described {
 fn noise(values: &[f64]) -> Scatter {
     let mut steps = steps(values);
     let centre = median(&steps);
-    steps.iter_mut().for_each(|step| *step -= centre);
+    for step in &mut steps {
+        *step -= centre;
+    }
     let of_steps = deviation_of_steps(&steps);
     let memory = memory_of_steps(&steps, 3.0 * of_steps, MEMORY_WEIGHT);
     // A capped rate is exact to the last I/O; a fee of nothing would make changes of its rounding.

@@ -48,10 +48,10 @@ pub(crate) fn cheapest_cut<Cost: FnMut(usize) -> f64>(
             continue;
         }
         let mut cost = costs_from(start);
-        for end in start + 1..=count {
+        for (end, known) in best.iter_mut().enumerate().skip(start + 1) {
             let whole = before + cost(end);
-            if end - start >= shortest && whole < best[end].0 {
-                best[end] = (whole, start);
+            if end - start >= shortest && whole < known.0 {
+                *known = (whole, start);
             }
         }
     }

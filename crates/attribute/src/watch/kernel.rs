@@ -219,7 +219,7 @@ fn added<K: Pod + Ord, V: Pod>(
 fn unchanged<K: Copy + Ord, V: PartialEq>(now: &mut BTreeMap<K, V>, before: &BTreeMap<K, V>) -> Vec<K> {
     let same: Vec<K> =
         now.iter().filter(|(key, value)| before.get(key) == Some(value)).map(|(key, _)| *key).collect();
-    same.iter().for_each(|key| drop(now.remove(key)));
+    now.retain(|key, value| before.get(key) != Some(value));
     same
 }
 

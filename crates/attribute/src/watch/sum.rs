@@ -8,13 +8,16 @@ use iostack_model::{HEAT_COLUMNS, Heat, Nanos};
 /// Slow I/Os, long sleeps, flushes and discards that are kept: the longest of each.
 const KEPT: usize = 200;
 
+/// Device, and its I/Os by cell of latency.
+type DeviceCells = (String, Vec<(u32, u64)>);
+
 /// Sums of the intervals so far, and the latencies of each.
 #[derive(Clone, Debug, Default)]
 pub struct Summed {
     /// Sums; of slow I/Os, sleeps and events the longest.
     pub whole: WatchSlice,
     /// Latencies of the last intervals by device: as many as a heat map has columns.
-    columns: VecDeque<Vec<(String, Vec<(u32, u64)>)>>,
+    columns: VecDeque<Vec<DeviceCells>>,
 }
 
 impl Summed {
@@ -49,7 +52,7 @@ impl Summed {
             sum.cells = together(&sum.cells, &each.cells);
             sum.kernel_ios += each.kernel_ios;
         });
-        longest(&mut whole.slow, slice.slow, |io| io.whole_ns());
+        longest(&mut whole.slow, slice.slow, iostack_model::answers::SlowIo::whole_ns);
         longest(&mut whole.sleeps, slice.sleeps, |sleep| sleep.slept_ns + sleep.runnable_ns);
         longest(&mut whole.events, slice.events, |event| event.took_ns);
     }
@@ -58,7 +61,7 @@ impl Summed {
     pub fn heat(&self, interval: Nanos) -> Vec<(String, Heat)> {
         let names = self.whole.devices.iter().map(|device| &device.name);
         let of_device = |name: &String| {
-            let column = |devices: &Vec<(String, Vec<(u32, u64)>)>| {
+            let column = |devices: &Vec<DeviceCells>| {
                 let found = devices.iter().find(|(device, _)| device == name);
                 found.map(|(_, cells)| cells.clone()).unwrap_or_default()
             };

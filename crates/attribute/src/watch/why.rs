@@ -238,7 +238,7 @@ fn who(row: &OwnedIo) -> Who {
 }
 
 fn is_for_io(sleep: &LongSleep) -> bool {
-    !rule(sleep).is_some_and(|rule| rule.1 != WaitCause::Unknown)
+    rule(sleep).is_none_or(|rule| rule.1 == WaitCause::Unknown)
         && sleep.stack.iter().any(|function| FOR_IO.contains(&function.as_str()))
 }
 

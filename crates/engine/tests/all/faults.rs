@@ -30,12 +30,12 @@ fn a_file_that_shrinks_is_a_failure_with_its_offset_and_the_job_ends() {
         let job = Job { access: Access::Sequential, ..Job::default() };
         let job = Job { engine, queue_depth: 8, runtime: Some(Nanos::secs(30)), time_based: true, ..job };
         let shrunk = AtomicBool::new(false);
-        let shrink = || {
+        let cut = || {
             let file = OpenOptions::new().write(true).open(&path).expect("ours");
             file.set_len(2 * MIB).expect("shrinks");
             shrunk.store(true, Ordering::Relaxed);
         };
-        let result = meanwhile(200, shrink, || run(&job, &path));
+        let result = meanwhile(200, cut, || run(&job, &path));
         let Some(outcome) = come("a_file_that_shrinks", result) else { continue };
         assert!(shrunk.load(Ordering::Relaxed));
         let failure = &outcome.failures[0];

@@ -81,11 +81,11 @@ fn flags(group: &str) -> Vec<String> {
             Some(entry) if line.len() - text.len() >= 10 => {
                 if is_text || text.starts_with("[default") {
                     let gap = if entry.trim_start().contains("  ") { " " } else { "  " };
-                    *entry += &format!("{gap}{text}");
+                    entry.extend([gap, text]);
                 } else if text == "Possible values:" {
                     entry.push(':');
                 } else if let Some((value, _)) = text.trim_start_matches("- ").split_once(':') {
-                    *entry += &format!(" {value}");
+                    entry.extend([" ", value]);
                 }
             }
             _ => {
@@ -104,7 +104,7 @@ fn lookup_of_help<'a>(name: &'a str, help: &str, told: &mut BTreeMap<(String, St
     let mut groups: Vec<String> = Vec::new();
     for part in help.split("\n\n") {
         match groups.last_mut() {
-            Some(group) if part.starts_with(' ') => *group += &format!("\n\n{part}"),
+            Some(group) if part.starts_with(' ') => group.extend(["\n\n", part]),
             _ => groups.push(part.to_owned()),
         }
     }
@@ -114,12 +114,12 @@ fn lookup_of_help<'a>(name: &'a str, help: &str, told: &mut BTreeMap<(String, St
         let lines =
             if title == OPTIONS { "  options.md has them".to_owned() } else { flags(&group).join("\n") };
         if !is_list && !has_flags {
-            page += &format!("\n{group}\n");
+            page.extend(["\n", &group, "\n"]);
         } else if is_list && !lines.is_empty() {
             let above = *told.entry((title.to_owned(), lines.clone())).or_insert(name);
             let lines =
                 if above == name || title == OPTIONS { lines } else { format!("  As for `{above}`, above") };
-            page += &format!("\n{title}\n{lines}\n");
+            page.extend(["\n", title, "\n", &lines, "\n"]);
         }
         has_flags |= is_list;
     }

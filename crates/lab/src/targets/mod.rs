@@ -171,13 +171,16 @@ pub fn execute_legs(
     Ok(files)
 }
 
+/// Outcomes of the legs, and the simulated drive that they went to.
+type Travelled = (Vec<OutcomeFile>, Option<Box<dyn Outside>>);
+
 /// Boots, sends the legs, and brings the outcomes back, and the simulated drives.
 fn travel(
     lab: &Lab<'_>,
     request: &Request,
     order: LegsOrder,
     audience: &dyn Audience,
-) -> anyhow::Result<(Vec<OutcomeFile>, Option<Box<dyn Outside>>)> {
+) -> anyhow::Result<Travelled> {
     let seed = order.legs.iter().flat_map(|leg| &leg.jobs).next().map_or(1, |job| job.seed);
     let mut drive = request.bring(Wish { seed, ..Wish::default() })?;
     let order = serde_json::to_value(order)?;

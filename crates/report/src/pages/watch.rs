@@ -192,7 +192,7 @@ pub fn live_watch(watch: &Watch, last: &WatchSlice) -> String {
     if let Some((name, heat)) = busiest(watch).first()
         && let Some(map) = HeatMap::of_heat(heat)
     {
-        text += &format!("{name}\n{}", heat::low(&map));
+        text.extend([name.as_str(), "\n", &heat::low(&map)]);
     }
     let rows = |table: &Table, most: usize| {
         let mut section = Section::default();

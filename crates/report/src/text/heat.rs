@@ -29,11 +29,8 @@ pub(crate) fn map(map: &HeatMap) -> String {
 
 /// The map for a live view: lower, without the words below it.
 pub(crate) fn low(map: &HeatMap) -> String {
-    drawn(map, LOW)
-        .lines()
-        .take_while(|line| !line.starts_with('('))
-        .map(|line| format!("{line}\n"))
-        .collect()
+    let drawn = drawn(map, LOW);
+    drawn.lines().take_while(|line| !line.starts_with('(')).flat_map(|line| [line, "\n"]).collect()
 }
 
 fn drawn(map: &HeatMap, height: usize) -> String {

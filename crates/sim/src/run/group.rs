@@ -190,7 +190,7 @@ impl<'a> Group<'a> {
         match failures.iter_mut().find(|known| known.errno == errno) {
             Some(known) => known.count += 1,
             None => {
-                failures.push(Failure { direction, errno, count: 1, offset_first, message, ignored: false })
+                failures.push(Failure { direction, errno, count: 1, offset_first, message, ignored: false });
             }
         }
     }

@@ -124,6 +124,7 @@ pub(crate) fn count(value: &str) -> Result<u32, ValueError> {
 }
 
 /// A text as it was typed.
+#[expect(clippy::unnecessary_wraps, reason = "a reader of values, like those that may refuse")]
 pub(crate) fn text<T: for<'a> From<&'a str>>(value: &str) -> Result<T, ValueError> {
     Ok(T::from(value))
 }

@@ -42,7 +42,7 @@ pub(crate) struct WatchArgs {
     /// Print each interval as a line of JSON.
     #[arg(long, conflicts_with_all = ["format", "json"])]
     lines: bool,
-    /// Answer with OpenMetrics at unix:PATH, or at PORT or ADDRESS:PORT of this
+    /// Answer with `OpenMetrics` at unix:PATH, or at PORT or ADDRESS:PORT of this
     /// machine's loopback.
     #[arg(long, value_name = "PLACE")]
     metrics: Option<String>,

@@ -262,7 +262,8 @@ fn what_a_trampoline_leads_to_is_its_callers_a_cold_part_is_its_functions_and_a_
     const THUNK: &str = "__x86_indirect_thunk_rax";
     let kernel = TestKernel(["a", "b", "a.cold", THUNK].map(|name| (name, None)).to_vec());
     let cold = [("a.cold", 8, 4), ("b", 0, 1), ("a.cold", 24, 1), ("a", 16, 2)];
-    let cases: [(&[(&str, u64, u64)], &str); 3] = [
+    type Steps<'a> = &'a [(&'a str, u64, u64)];
+    let cases: [(Steps<'_>, &str); 3] = [
         (
             &[("a", 0, 2), (THUNK, 0, 1), ("b", 0, 3), ("a", 8, 1)],
             " a 3\n  __x86_indirect_thunk_rax 1\n  b 3\n",

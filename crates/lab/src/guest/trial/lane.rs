@@ -221,7 +221,9 @@ impl<'a> Lane<'a> {
             }
             _ => self.findings.errors += 1,
         }
-        wrong.into_iter().for_each(|text| self.findings.wrong(text));
+        for text in wrong {
+            self.findings.wrong(text);
+        }
         told.as_ref().is_ok_and(|moved| *moved == length)
     }
 
