@@ -12,12 +12,12 @@
 #define IOSTACK_FOREIGN_H
 
 /* The lane of a foreign thread, made when it is first seen. */
-ALWAYS_INLINE struct lane *lane_made(__u32 thread)
+ALWAYS_INLINE struct lane *lane_made(__u32 thread, __u32 process)
 {
 	__u32 *known = bpf_map_lookup_elem(&threads, &thread);
 	__u32 which = NEXT_LANE, index = lane_count;
 	struct lane *lane;
-	__u64 *next;
+	__u64 *next, *number;
 
 	if (known)
 		return bpf_map_lookup_elem(&lanes, known);
@@ -37,6 +37,8 @@ ALWAYS_INLINE struct lane *lane_made(__u32 thread)
 	__builtin_memset(lane, 0, sizeof(*lane));
 	lane->slot_first = index;
 	lane->slot_count = 1;
+	number = by_members ? bpf_map_lookup_elem(&members, &process) : (void *)0;
+	lane->process = number ? *number : process;
 	return lane;
 }
 
@@ -49,7 +51,7 @@ int sched_process_exit(__u64 *context)
 	struct slot *slot;
 
 	this_cpu();
-	if (task->tgid != (int)subject)
+	if (!is_subjects(task->tgid))
 		return 0;
 	thread = task->pid;
 	known = bpf_map_lookup_elem(&threads, &thread);
@@ -101,6 +103,7 @@ ALWAYS_INLINE int directness_of(struct task_struct *task, __u32 descriptor)
 ALWAYS_INLINE void record_io(struct slot *slot, struct lane *lane, __u64 now)
 {
 	struct record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
+	struct task_struct *leader;
 
 	if (!record) {
 		count(LOST_RECORDS);
@@ -115,6 +118,13 @@ ALWAYS_INLINE void record_io(struct slot *slot, struct lane *lane, __u64 now)
 	record->off = lane->off;
 	record->exit = now;
 	record->preempted = lane->preempted;
+	record->process = lane->process;
+	__builtin_memset(record->name, 0, sizeof(record->name));
+	if (with_children) {
+		/* The lane is the current thread's. */
+		leader = bpf_get_current_task_btf()->group_leader;
+		bpf_probe_read_kernel(record->name, sizeof(record->name), leader->comm);
+	}
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
@@ -130,30 +140,40 @@ struct control_block {
 
 #define BATCH_MAX 64
 
-/* Each control block of io_submit is an I/O from now on. */
-ALWAYS_INLINE void submit_all(struct lane *lane, struct task_struct *task, __u64 blocks, __u64 how_many, __u64 now)
+/* A control block of io_submit is an I/O from now on; 0 when it cannot be read. */
+CHECKED_ONCE int submit_one(__u64 at, __u32 index, __u64 now, __u64 sequence)
+{
+	struct lane *lane = bpf_map_lookup_elem(&lanes, &index);
+	struct control_block block = {};
+	struct slot slot = {};
+	__u64 address = 0, key;
+	int direct;
+
+	if (!lane || bpf_probe_read_user(&address, sizeof(address), (void *)at) ||
+	    bpf_probe_read_user(&block, sizeof(block), (void *)address))
+		return 0;
+	direct = directness_of(bpf_get_current_task_btf(), block.descriptor);
+	if (direct == NOT_STORAGE)
+		return 1;
+	key = block_key(lane, address);
+	slot.entry = now;
+	slot.sequence = sequence;
+	slot.direct = direct;
+	slot.lane = index;
+	slot.preempted_last = lane->preempted;
+	if (bpf_map_update_elem(&flights, &key, &slot, BPF_ANY))
+		count(LOST_FLIGHTS);
+	return 1;
+}
+
+/* Each control block of io_submit. */
+ALWAYS_INLINE void submit_all(struct lane *lane, __u64 blocks, __u64 how_many, __u64 now)
 {
 	__u32 i;
 
 	for (i = 0; i < BATCH_MAX && i < how_many; i++) {
-		struct control_block block = {};
-		struct slot slot = {};
-		__u64 key = 0;
-		int direct;
-
-		if (bpf_probe_read_user(&key, sizeof(key), (void *)(blocks + i * 8ULL)) ||
-		    bpf_probe_read_user(&block, sizeof(block), (void *)key))
+		if (!submit_one(blocks + i * 8ULL, lane->slot_first, now, now + i))
 			return;
-		direct = directness_of(task, block.descriptor);
-		if (direct == NOT_STORAGE)
-			continue;
-		slot.entry = now;
-		slot.sequence = now + i;
-		slot.direct = direct;
-		slot.lane = lane->slot_first;
-		slot.preempted_last = lane->preempted;
-		if (bpf_map_update_elem(&flights, &key, &slot, BPF_ANY))
-			count(LOST_FLIGHTS);
 	}
 	if (how_many > BATCH_MAX)
 		count(LOST_FLIGHTS);
@@ -173,13 +193,13 @@ int sys_enter(__u64 *context)
 	__u32 index;
 	int direct;
 
-	if (id >> 32 != subject)
+	if (!is_subjects(id >> 32))
 		return 0;
 	this_cpu();
 	call = bpf_map_lookup_elem(&calls, &number);
 	if (!call || *call == CALL_NONE)
 		return 0;
-	lane = lane_made(id);
+	lane = lane_made(id, id >> 32);
 	if (!lane)
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -190,7 +210,7 @@ int sys_enter(__u64 *context)
 	lane->exit = 0;
 	lane->number = number;
 	if (*call == CALL_SUBMIT) {
-		submit_all(lane, task, registers->dx, registers->si, now);
+		submit_all(lane, registers->dx, registers->si, now);
 	} else if (*call == CALL_GETEVENTS) {
 		lane->argument = registers->r10;
 	} else if (*call == CALL_MOVE || *call == CALL_SYNC) {
@@ -214,24 +234,33 @@ int sys_enter(__u64 *context)
 	return 0;
 }
 
-/* The events that io_getevents hands over are I/Os that have come back. */
+/* An event that io_getevents hands over is an I/O that has come back; 0 when it cannot be read. */
+CHECKED_ONCE int take_event(__u64 at, __u32 index, __u64 now)
+{
+	struct lane *lane = bpf_map_lookup_elem(&lanes, &index);
+	struct io_event event = {};
+	struct slot *slot;
+	__u64 key;
+
+	if (!lane || bpf_probe_read_user(&event, sizeof(event), (void *)at))
+		return 0;
+	key = block_key(lane, event.obj);
+	slot = bpf_map_lookup_elem(&flights, &key);
+	if (slot) {
+		record_io(slot, lane, now);
+		bpf_map_delete_elem(&flights, &key);
+	}
+	return 1;
+}
+
+/* The events of one call. */
 ALWAYS_INLINE void take_events(struct lane *lane, __u64 how_many, __u64 now)
 {
 	__u32 i;
 
 	for (i = 0; i < BATCH_MAX && i < how_many; i++) {
-		struct io_event event = {};
-		struct slot *slot;
-		__u64 key;
-
-		if (bpf_probe_read_user(&event, sizeof(event), (void *)(lane->argument + i * 32ULL)))
+		if (!take_event(lane->argument + i * 32ULL, lane->slot_first, now))
 			return;
-		key = event.obj;
-		slot = bpf_map_lookup_elem(&flights, &key);
-		if (slot) {
-			record_io(slot, lane, now);
-			bpf_map_delete_elem(&flights, &key);
-		}
 	}
 	if (how_many > BATCH_MAX)
 		count(LOST_FLIGHTS);
@@ -247,7 +276,7 @@ int sys_exit(__u64 *context)
 	__u64 call;
 	__u32 index;
 
-	if (id >> 32 != subject)
+	if (!is_subjects(id >> 32))
 		return 0;
 	this_cpu();
 	lane = lane_of(id);

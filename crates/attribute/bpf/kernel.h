@@ -176,11 +176,25 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+struct upid {
+	int nr;
+	void *ns;
+};
+
+/* A process's number in each of the namespaces that it is in, from the kernel's own on. */
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
 struct task_struct {
 	/* Since 5.14. */
 	unsigned int __state;
 	int pid;
 	int tgid;
+	struct task_struct *group_leader;
+	struct task_struct *real_parent;
+	struct pid *thread_pid;
 	__u32 flags;
 	char comm[16];
 	struct files_struct *files;

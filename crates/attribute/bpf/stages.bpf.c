@@ -11,9 +11,10 @@
  * nothing of the subject's ends at once.
  */
 #include "bios.h"
+#include "members.h"
 #include "stages.h"
 
-/* The process whose I/Os are wanted, as the kernel numbers it; 0: none, only devices. */
+/* The process whose I/Os are wanted, as the kernel numbers it, unless `by_members`; 0: none, only devices. */
 const volatile __u64 subject;
 /* 1: a foreign process, whose slots we keep; 0: our own load. */
 const volatile __u64 foreign;
@@ -147,6 +148,12 @@ ALWAYS_INLINE struct cpu *this_cpu(void)
 	return cpu;
 }
 
+/* A process is the subject, or one of its. */
+ALWAYS_INLINE bool is_subjects(__u32 process)
+{
+	return by_members ? is_member(process) : process == (__u32)subject;
+}
+
 /* An address as a number: the verifier lets nobody calculate with pointers, and what comes out of a map is none. */
 ALWAYS_INLINE __u64 address_of(struct cpu *cpu, enum program program, void *object)
 {
@@ -237,6 +244,12 @@ ALWAYS_INLINE __u64 libaio_slot(struct lane *lane, struct bio *bio)
 	return lane->slot_count;
 }
 
+/* Key of an I/O of libaio: the address of its control block, which another process may use too. */
+ALWAYS_INLINE __u64 block_key(struct lane *lane, __u64 block)
+{
+	return block ^ lane->process * 0x9e3779b97f4a7c15ULL;
+}
+
 /* The I/O in flight of a foreign process that a bio of its thread belongs to; 0 for none. */
 ALWAYS_INLINE __u64 foreign_key(struct lane *lane, struct bio *bio)
 {
@@ -246,13 +259,13 @@ ALWAYS_INLINE __u64 foreign_key(struct lane *lane, struct bio *bio)
 	if (lane->call != CALL_SUBMIT)
 		return lane->current;
 	if (type_exists(struct iomap_dio) && event_of(bio->bi_private, &event)) {
-		key = event.obj;
+		key = block_key(lane, event.obj);
 		if (bpf_map_lookup_elem(&flights, &key))
 			return key;
 	}
 	if (type_exists(struct blkdev_dio) &&
 	    event_of((void *)bio - field_offset(struct blkdev_dio, bio), &event)) {
-		key = event.obj;
+		key = block_key(lane, event.obj);
 		if (bpf_map_lookup_elem(&flights, &key))
 			return key;
 	}
@@ -382,7 +395,7 @@ int block_bio_queue(__u64 *context)
 	flight.left = bio->bi_iter.bi_size;
 	task = bpf_get_current_task_btf();
 	/* A bio made while another is being submitted is the lower device's, of dm or md: part of that one. */
-	if (subject && task->tgid == (int)subject && !task->bio_list)
+	if (subject && !task->bio_list && is_subjects(task->tgid))
 		find_owner(bio, task, &flight);
 	if (flight.owner == OWNER_NONE && flight.device == DEVICE_NONE)
 		return 0;
@@ -394,17 +407,49 @@ int block_bio_queue(__u64 *context)
 	return 0;
 }
 
-/* The flight of a bio, or of the one it was split from. */
-ALWAYS_INLINE struct flight *flight_of(struct cpu *cpu, enum program program, struct bio *bio)
+/* Where a bio stands, or the one it was split from; PLACES for neither. */
+CHECKED_ONCE __u32 find_piece(__u64 bio, __u64 parent)
 {
-	struct flight *flight = find_flight(address_of(cpu, program, bio));
+	__u32 place = find_place(bio);
+	struct flight *flight;
 
-	if (flight)
-		return flight;
-	flight = find_flight(address_of(cpu, program, bio->bi_private));
+	if (place != PLACES)
+		return place;
+	place = find_place(parent);
+	flight = flight_at(place);
 	if (flight)
 		flight->flags |= 2;
-	return flight;
+	return place;
+}
+
+/* A bio, or a piece of it, is in a request that was inserted. */
+CHECKED_ONCE int bio_inserted(__u64 bio, __u64 parent, __u64 now)
+{
+	struct flight *flight = flight_at(find_piece(bio, parent));
+
+	if (flight)
+		flight->insert = now;
+	return 0;
+}
+
+/* A bio, or a piece of it, is in a request that was issued. */
+CHECKED_ONCE int bio_issued(__u64 bio, __u64 parent, __u64 now, __u64 merged)
+{
+	struct flight *flight = flight_at(find_piece(bio, parent));
+	__u32 zero = 0;
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+
+	if (!flight || !cpu)
+		return 0;
+	flight->issue = now;
+	flight->doorbell = 0;
+	flight->flags |= merged;
+	if (!cpu->door_bio) {
+		/* A piece's stamps are its parent's. */
+		cpu->door_bio = flight->bio;
+		cpu->door_issue = now;
+	}
+	return 0;
 }
 
 SECTION("tp_btf/block_rq_insert")
@@ -413,7 +458,7 @@ int block_rq_insert(__u64 *context)
 	struct request *request = first_argument(context, insert_argument);
 	struct cpu *cpu = this_cpu();
 	struct bio *bio = request->bio;
-	__u64 now;
+	__u64 now, own;
 	int i;
 
 	if (!cpu)
@@ -421,10 +466,8 @@ int block_rq_insert(__u64 *context)
 	now = bpf_ktime_get_ns();
 	door_closes(cpu, now);
 	for (i = 0; i < CHAIN_MAX && bio; i++) {
-		struct flight *flight = flight_of(cpu, INSERTS, bio);
-
-		if (flight)
-			flight->insert = now;
+		own = address_of(cpu, INSERTS, bio);
+		bio_inserted(own, address_of(cpu, INSERTS, bio->bi_private), now);
 		bio = bio->bi_next;
 	}
 	return 0;
@@ -436,9 +479,8 @@ int block_rq_issue(__u64 *context)
 	struct request *request = first_argument(context, issue_argument);
 	struct cpu *cpu = this_cpu();
 	struct bio *bio = request->bio;
-	struct flight *flight;
+	__u64 now, own;
 	int i, merged;
-	__u64 now;
 
 	if (!cpu)
 		return 0;
@@ -448,17 +490,8 @@ int block_rq_issue(__u64 *context)
 		return 0;
 	merged = bio->bi_next ? 1 : 0;
 	for (i = 0; i < CHAIN_MAX && bio; i++) {
-		flight = flight_of(cpu, ISSUES, bio);
-		if (flight) {
-			flight->issue = now;
-			flight->doorbell = 0;
-			flight->flags |= merged;
-			if (!cpu->door_bio) {
-				/* A piece's stamps are its parent's. */
-				cpu->door_bio = flight->bio;
-				cpu->door_issue = now;
-			}
-		}
+		own = address_of(cpu, ISSUES, bio);
+		bio_issued(own, address_of(cpu, ISSUES, bio->bi_private), now, merged);
 		bio = bio->bi_next;
 	}
 	if (bio)
@@ -521,16 +554,24 @@ ALWAYS_INLINE struct slot *slot_of(struct flight *flight)
 }
 
 /* A bio, with all the pieces it was split into, has ended. */
-ALWAYS_INLINE void bio_ends(struct cpu *cpu, struct flight *flight, __u64 now)
+CHECKED_ONCE int bio_ends(__u32 place, __u64 now)
 {
-	__u64 irq = cpu->irq > flight->issue ? cpu->irq : 0;
-	struct slot *slot = slot_of(flight);
+	struct flight *flight = flight_at(place);
+	__u32 zero = 0;
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+	struct slot *slot;
+	__u64 irq;
 
+	if (!flight || !cpu)
+		return 0;
+	irq = cpu->irq > flight->issue ? cpu->irq : 0;
+	slot = slot_of(flight);
 	if (slot)
 		give_bio(slot, flight, irq, now);
 	if (flight->device != DEVICE_NONE)
 		record_device(flight, irq, now);
 	flight->bio = 0;
+	return 0;
 }
 
 /* A bio that must not wait would have had to: the device has not seen it, and another comes for it. */
@@ -550,16 +591,36 @@ int block_bio_complete(__u64 *context)
 	struct bio *bio = first_argument(context, complete_argument);
 	struct cpu *cpu = this_cpu();
 	struct flight *flight;
+	__u32 place;
 
 	if (!cpu)
 		return 0;
-	flight = find_flight(address_of(cpu, BIO_ENDS, bio));
+	place = find_place(address_of(cpu, BIO_ENDS, bio));
+	flight = flight_at(place);
 	if (!flight)
 		return 0;
 	if (bio->bi_status == BLK_STS_AGAIN)
 		bio_refused(flight);
 	else
-		bio_ends(cpu, flight, bpf_ktime_get_ns());
+		bio_ends(place, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* Bytes of a bio are done. Pieces end in any order; the bio ends with the last of its bytes. */
+CHECKED_ONCE int bytes_end(__u64 bio, __u64 parent, __u64 size, __u64 now)
+{
+	__u32 place = find_place(bio);
+	struct flight *flight;
+
+	if (place == PLACES)
+		place = find_place(parent);
+	flight = flight_at(place);
+	if (!flight)
+		return 0;
+	if (flight->left > size)
+		__sync_fetch_and_add(&flight->left, -size);
+	else
+		bio_ends(place, now);
 	return 0;
 }
 
@@ -579,21 +640,14 @@ int block_rq_complete(__u64 *context)
 	now = bpf_ktime_get_ns();
 	for (i = 0; i < CHAIN_MAX && bio; i++) {
 		__u32 size = bio->bi_iter.bi_size;
-		struct flight *flight;
+		__u64 own, parent;
 
 		if (size > done)
 			break;
 		done -= size;
-		flight = find_flight(address_of(cpu, REQUEST_ENDS, bio));
-		if (!flight)
-			flight = find_flight(address_of(cpu, REQUEST_ENDS, bio->bi_private));
-		/* Pieces end in any order; the bio ends with the last of its bytes. */
-		if (flight) {
-			if (flight->left > size)
-				__sync_fetch_and_add(&flight->left, -(__u64)size);
-			else
-				bio_ends(cpu, flight, now);
-		}
+		own = address_of(cpu, REQUEST_ENDS, bio);
+		parent = address_of(cpu, REQUEST_ENDS, bio->bi_private);
+		bytes_end(own, parent, size, now);
 		bio = bio->bi_next;
 	}
 	return 0;
@@ -659,9 +713,9 @@ int io_uring_submit_req(__u64 *context)
 	__u64 key;
 
 	this_cpu();
-	if (id >> 32 != subject)
+	if (!is_subjects(id >> 32))
 		return 0;
-	lane = foreign ? lane_made(id) : lane_of(id);
+	lane = foreign ? lane_made(id, id >> 32) : lane_of(id);
 	if (!lane)
 		return 0;
 	if (!foreign) {

@@ -77,7 +77,9 @@ struct lane {
 	__u64 returning;
 	/* Address of what it saved on entering the kernel. */
 	__u64 registers;
-	__u64 unused[2];
+	/* Its process, as the reader numbers it. */
+	__u64 process;
+	__u64 unused;
 };
 
 /* What a system call is to us. */
@@ -107,6 +109,9 @@ struct record {
 	__u64 exit;
 	/* The thread's, at the exit. */
 	__u64 preempted;
+	/* Its process, as the reader numbers it, and the name of that. */
+	__u64 process;
+	char name[16];
 };
 
 #endif

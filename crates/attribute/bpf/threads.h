@@ -81,7 +81,7 @@ int sched_waking(__u64 *context)
 	__u64 now;
 
 	this_cpu();
-	if (task->tgid != (int)subject)
+	if (!is_subjects(task->tgid))
 		return 0;
 	lane = lane_of(task->pid);
 	if (!lane)
@@ -189,12 +189,12 @@ int sched_switch(__u64 *context)
 	door_closes(cpu, now);
 	if (!subject)
 		return 0;
-	if (previous->tgid == (int)subject) {
+	if (is_subjects(previous->tgid)) {
 		lane = lane_of(previous->pid);
 		if (lane)
 			leaves_cpu(lane, sleeps(previous, context[0]), now);
 	}
-	if (next->tgid == (int)subject) {
+	if (is_subjects(next->tgid)) {
 		lane = lane_of(next->pid);
 		if (lane)
 			gets_cpu(lane, now);

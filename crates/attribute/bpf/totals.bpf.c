@@ -5,10 +5,11 @@
  *   switch ... switch: the slice goes to the thread that had the CPU
  *   interrupt entry ... exit: out of the slice of a kernel thread or of a stranger, and marked in one of the subject's
  */
+#include "members.h"
 #include "totals.h"
 
 const volatile __u64 subject_kind;
-/* Process number, for SUBJECT_PROCESS. */
+/* Process number, for SUBJECT_PROCESS, unless `by_members`. */
 const volatile __u64 subject_process;
 /* The thread that drains the samples: never part of the subject. */
 const volatile __u64 excluded_thread;
@@ -61,6 +62,20 @@ ALWAYS_INLINE struct cpu_state *this_cpu(void)
 	return state;
 }
 
+/* Processes that ended and have a row of their own still. */
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_ARRAY);
+	MAP_ENTRIES(1);
+	MAP_KEY(__u32);
+	MAP_VALUE(__u64);
+} processes_ended SECTION(".maps");
+
+/* A process is the subject, or one of its. */
+ALWAYS_INLINE bool is_subjects(__u32 process)
+{
+	return by_members ? is_member(process) : process == (__u32)subject_process;
+}
+
 /* Since when the thread is the subject's; 0 when it is not. */
 ALWAYS_INLINE __u64 subject_since(struct task_struct *task)
 {
@@ -73,7 +88,7 @@ ALWAYS_INLINE __u64 subject_since(struct task_struct *task)
 	if (subject_kind == SUBJECT_MACHINE)
 		return 1;
 	if (subject_kind == SUBJECT_PROCESS)
-		return (__u64)task->tgid == subject_process;
+		return is_subjects(task->tgid);
 	since = bpf_map_lookup_elem(&lanes, &thread);
 	return since ? *since : 0;
 }
@@ -86,18 +101,21 @@ ALWAYS_INLINE bool is_worker(struct task_struct *task)
 	if (task->flags & TASK_KERNEL_THREAD)
 		return 1;
 	return task->flags & TASK_IO_WORKER &&
-	       (subject_kind == SUBJECT_MACHINE || (__u64)task->tgid == subject_process);
+	       (subject_kind == SUBJECT_MACHINE || is_subjects(task->tgid));
 }
 
 ALWAYS_INLINE struct thread_time *time_of(struct task_struct *task)
 {
-	__u32 thread = task->pid;
+	__u32 thread = task->pid, process;
 	struct thread_time *found = bpf_map_lookup_elem(&threads, &thread);
 	struct thread_time fresh = {};
+	__u64 *number;
 
 	if (found)
 		return found;
-	fresh.process = task->tgid;
+	process = task->tgid;
+	number = by_members ? bpf_map_lookup_elem(&members, &process) : (void *)0;
+	fresh.process = number ? *number : process;
 	fresh.flags = task->flags;
 	bpf_probe_read_kernel_str(fresh.name, sizeof(fresh.name), task->comm);
 	bpf_map_update_elem(&threads, &thread, &fresh, BPF_NOEXIST);
@@ -142,6 +160,8 @@ ALWAYS_INLINE void settle(struct cpu_state *state, struct task_struct *task, __u
 	without = since ? 0 : state->interrupts;
 	if (time->boundary != *boundary)
 		cut(time, *boundary, begin, now, without);
+	if (since && with_children)
+		bpf_probe_read_kernel_str(time->name, sizeof(time->name), task->group_leader->comm);
 	/* Another CPU may run the thread already, so that two slices may end at once. */
 	__sync_fetch_and_add(&time->interrupts, state->interrupts);
 	if (now - begin > without)
@@ -156,7 +176,7 @@ ALWAYS_INLINE bool counts_last(struct cpu_state *state)
 	if (thread == 0 || state->flags & TASK_KERNEL_THREAD)
 		return 0;
 	if (subject_kind == SUBJECT_PROCESS)
-		return state->process == subject_process;
+		return is_subjects(state->process);
 	return subject_kind == SUBJECT_MACHINE || bpf_map_lookup_elem(&lanes, &thread);
 }
 
@@ -186,6 +206,44 @@ int totals_switch(__u64 *context)
 	state->flags = next->flags;
 	state->interrupts = 0;
 	state->since = now;
+	return 0;
+}
+
+/* A thread has ended: its time goes to its process. So does that of a process, when many have ended, to one place for all. */
+SECTION("tp_btf/sched_process_free")
+int totals_ends(__u64 *context)
+{
+	struct task_struct *task = (void *)context[0];
+	__u32 thread = task->pid, into = task->tgid, zero = 0;
+	struct thread_time *ended = bpf_map_lookup_elem(&threads, &thread), *whole, fresh;
+	__u64 *kept = bpf_map_lookup_elem(&processes_ended, &zero);
+	__u64 *boundary = bpf_map_lookup_elem(&boundaries, &zero);
+
+	if (!ended || !kept || !boundary || ended->flags & (TASK_KERNEL_THREAD | TASK_IO_WORKER))
+		return 0;
+	if (thread == into) {
+		if (*kept < PROCESSES_KEPT) {
+			__sync_fetch_and_add(kept, 1);
+			return 0;
+		}
+		into = 0;
+	}
+	fresh = *ended;
+	bpf_map_delete_elem(&threads, &thread);
+	whole = bpf_map_lookup_elem(&threads, &into);
+	if (!whole) {
+		fresh.process = into ? fresh.process : 0;
+		bpf_map_update_elem(&threads, &into, &fresh, BPF_NOEXIST);
+		return 0;
+	}
+	if (whole->boundary == *boundary) {
+		bool is_cut = fresh.boundary == *boundary;
+
+		__sync_fetch_and_add(&whole->time_before, is_cut ? fresh.time_before : fresh.time);
+		__sync_fetch_and_add(&whole->interrupts_before, is_cut ? fresh.interrupts_before : fresh.interrupts);
+	}
+	__sync_fetch_and_add(&whole->time, fresh.time);
+	__sync_fetch_and_add(&whole->interrupts, fresh.interrupts);
 	return 0;
 }
 

@@ -16,6 +16,9 @@ enum {
 #define TASK_IO_WORKER 0x00000010
 #define TASK_KERNEL_THREAD 0x00200000
 
+/* Processes that ended and are told apart; more are told together. */
+#define PROCESSES_KEPT 4096
+
 /* include/linux/interrupt.h */
 #define SOFTIRQ_BLOCK 4
 
@@ -41,7 +44,7 @@ struct cpu_state {
 struct thread_time {
 	__u64 time; /* on CPUs; a kernel thread's without the device's interrupts */
 	__u64 interrupts; /* of the device, in that time */
-	__u64 process;
+	__u64 process; /* as the reader numbers it */
 	__u64 flags;
 	__u64 boundary; /* the last one that a slice has ended after */
 	__u64 time_before; /* of `time`, what lies before it */

@@ -8,10 +8,12 @@
 //! Programs are attached to tracepoints by file descriptors: when these are closed, also by a signal or a crash, the
 //! kernel takes the programs out. Start reading at [`Object::load`].
 
+pub(crate) mod members;
 mod types;
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use aya::maps::{Map, MapData};
@@ -89,8 +91,8 @@ impl BpfError {
 /// An object of BPF programs and maps in the kernel. Dropping it takes its programs out.
 pub struct Object {
     ebpf: Ebpf,
-    btf: aya::Btf,
-    types: KernelTypes,
+    btf: &'static aya::Btf,
+    types: &'static KernelTypes,
 }
 
 /// Runs of one program since statistics are counted.
@@ -113,13 +115,10 @@ impl Object {
         entries: &[(&str, u32)],
     ) -> Result<Object, BpfError> {
         let types = KernelTypes::running()?;
-        let btf = aya::Btf::from_sys_fs().map_err(|error| BpfError::Failed {
-            act: "read the kernel's types".into(),
-            source: error.into(),
-        })?;
+        let btf = kernel_btf()?;
         system::lift_locked_memory();
         let mut loader = EbpfLoader::new();
-        loader.btf(Some(&btf));
+        loader.btf(Some(btf));
         for (name, value) in constants {
             loader.override_global(name, value, true);
         }
@@ -132,7 +131,7 @@ impl Object {
 
     /// The kernel's types, for constants that depend on them.
     pub fn types(&self) -> &KernelTypes {
-        &self.types
+        self.types
     }
 
     /// Verifies `program` and attaches it to `tracepoint`, provided that has as many arguments as one of `arguments`.
@@ -143,7 +142,7 @@ impl Object {
             .unwrap_or_else(|| panic!("the object holds the program `{program}`"))
             .try_into()
             .expect("our programs are in sections tp_btf/NAME");
-        found.load(tracepoint, &self.btf).map_err(|error| from_program("load", program, error))?;
+        found.load(tracepoint, self.btf).map_err(|error| from_program("load", program, error))?;
         found.attach().map_err(|error| from_program("attach", program, error))?;
         Ok(())
     }
@@ -162,6 +161,33 @@ impl Object {
         });
         told.collect()
     }
+}
+
+/// The kernel's types as the loader wants them, read once.
+fn kernel_btf() -> Result<&'static aya::Btf, BpfError> {
+    static BTF: OnceLock<aya::Btf> = OnceLock::new();
+    if let Some(known) = BTF.get() {
+        return Ok(known);
+    }
+    let failed = |source| BpfError::Failed { act: "read the kernel's types".into(), source };
+    let bytes = types::bytes().map_err(|error| failed(error.into()))?;
+    let read = aya::Btf::parse(&bytes, aya::Endianness::default()).map_err(|error| failed(error.into()))?;
+    Ok(BTF.get_or_init(|| read))
+}
+
+/// The link of the ladder's trial. Were it taken out before ours are attached, the kernel would wait, at the next attaching, until
+/// every CPU has left what it does (`tp_rcu_cond_sync` in `kernel/tracepoint.c`): tens of milliseconds, on a busy machine
+/// more.
+static TRIAL: Mutex<Option<OwnedFd>> = Mutex::new(None);
+
+/// Keeps the trial's link until [`end_trial`].
+pub(crate) fn keep_trial(link: OwnedFd) {
+    *TRIAL.lock().unwrap_or_else(PoisonError::into_inner) = Some(link);
+}
+
+/// Takes the trial's program out: those it was for are attached.
+pub(crate) fn end_trial() {
+    drop(TRIAL.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
 /// The file descriptor of an array map, to map it into our memory.

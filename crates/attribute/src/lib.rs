@@ -13,12 +13,21 @@
 
 pub mod bpf;
 pub mod classify;
+pub mod command;
 pub mod ladder;
 pub mod layers;
 mod packed;
+pub mod processes;
 pub mod stages;
 mod sys;
 pub mod watch;
 
 /// Note about a process, whose children's work is missing.
-const CHILDREN: &str = "Its children are not followed: look at each with a --pid of its own.";
+const CHILDREN: &str = "Its children are not followed: --children follows them.";
+
+/// The name of a task, as the kernel keeps it: 16 bytes at most, up to a 0.
+fn name_of(words: &[u64; 2]) -> String {
+    let bytes: Vec<u8> =
+        words.iter().flat_map(|word| word.to_ne_bytes()).take_while(|&byte| byte != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}

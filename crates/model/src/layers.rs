@@ -96,6 +96,17 @@ impl Beside {
     }
 }
 
+/// CPU time of one process of several.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ProcessClocks {
+    /// The number of the process; 0 for all those together that found no row of their own.
+    pub pid: u32,
+    /// Name of the program that it ran last.
+    pub name: String,
+    /// Time on CPUs of all its threads, also of those that ended.
+    pub time: Nanos,
+}
+
 /// Quality of the classification, by its own checks.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Quality {
@@ -152,6 +163,9 @@ pub struct Layers {
     pub functions: Vec<FunctionRow>,
     /// Times by stack, largest first, at most 2000; the rest is summed in the first frame that they share.
     pub stacks: Vec<StackRow>,
+    /// CPU time by process, most first, where a process is followed with its children.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcessClocks>,
     /// Checks of the classification.
     pub quality: Quality,
     /// `None` without a unit that counts.

@@ -55,7 +55,7 @@ pub use heat::{BINS_PER_CELL, CELL_COUNT, HEAT_COLUMNS, Heat, cell_place, cell_r
 pub use inside::{FlashUse, Gauge, HostLayer, HostUse, Inside, InsideFlow, Limiting, Load, ResourceUse};
 pub use job::{Arrival, Batch, Job, Rate, Think};
 pub use ladder::{Ladder, Rung, RungState};
-pub use layers::{Beside, Clocks, FunctionRow, Hardware, LayerRow, Layers, Quality, StackRow};
+pub use layers::{Beside, Clocks, FunctionRow, Hardware, LayerRow, Layers, ProcessClocks, Quality, StackRow};
 pub use logs::LogRequest;
 pub use machine::{
     BlockDevice, Cpu, FileSystem, IoLimit, Kernel, Machine, Memory, Queue, Storage, Virtualisation,
@@ -70,6 +70,6 @@ pub use possible::{SCHEMA, schema};
 pub use progress::{Phase, Progress};
 pub use quoted::quoted;
 pub use recorded::Recorded;
-pub use stages::{DeviceStages, Part, Stage, Stages, TracingCost, Way, WayStages};
+pub use stages::{DeviceStages, Part, ProcessStages, Stage, Stages, TracingCost, Way, WayStages};
 pub use target_name::{TargetKind, TargetName};
 pub use units::{Bytes, Nanos, ParseUnitError};

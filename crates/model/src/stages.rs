@@ -231,6 +231,19 @@ pub struct DeviceStages {
     pub split: u64,
 }
 
+/// I/Os of one process of several.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ProcessStages {
+    /// The number of the process; 0 for all those together that found no row of their own.
+    pub pid: u32,
+    /// Name of the program that it ran last.
+    pub name: String,
+    /// I/Os that it completed.
+    pub ios: u64,
+    /// Their mean latency, ns.
+    pub mean_ns: f64,
+}
+
 /// Cost of the measuring itself.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct TracingCost {
@@ -261,6 +274,9 @@ pub struct Stages {
     pub ways: Vec<WayStages>,
     /// Stages by device, top first. Empty where no bio was seen.
     pub devices: Vec<DeviceStages>,
+    /// I/Os by process, most first, where a process is followed with its children.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcessStages>,
     /// Mean latency by the application's own clock, ns; `None` where we are not the application.
     pub application_mean_ns: Option<f64>,
     /// Cost of the measuring.

@@ -5,9 +5,21 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// File in which the kernel shows its types.
 const PLACE: &str = "/sys/kernel/btf/vmlinux";
+
+/// The file's content, between the two that want it: the kernel hands out some thousand pages of it, one a call.
+static BYTES: Mutex<Option<Vec<u8>>> = Mutex::new(None);
+
+/// The file's content, read anew unless it is kept from the last time.
+pub(super) fn bytes() -> io::Result<Vec<u8>> {
+    match BYTES.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(kept) => Ok(kept),
+        None => std::fs::read(PLACE),
+    }
+}
 
 /// Reason why there are no types.
 #[derive(Debug, thiserror::Error)]
@@ -28,9 +40,17 @@ pub struct KernelTypes {
 }
 
 impl KernelTypes {
-    /// Those of the running kernel.
-    pub fn running() -> Result<KernelTypes, TypesError> {
-        KernelTypes::parse(&std::fs::read(PLACE)?)
+    /// Those of the running kernel, read once.
+    pub fn running() -> Result<&'static KernelTypes, TypesError> {
+        static TYPES: OnceLock<KernelTypes> = OnceLock::new();
+        if let Some(known) = TYPES.get() {
+            return Ok(known);
+        }
+        let bytes = bytes()?;
+        let read = KernelTypes::parse(&bytes)?;
+        // They are wanted a second time, by the loader, if programs are loaded.
+        *BYTES.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes);
+        Ok(TYPES.get_or_init(|| read))
     }
 
     /// Those in a file.

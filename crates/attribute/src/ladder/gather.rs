@@ -1,12 +1,14 @@
 //! Facts of the running machine: files read, and rungs tried.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use iostack_model::Nanos;
 
 use super::facts::USER_NAMESPACE;
 use super::{Attempt, Capabilities, Facts};
-use crate::bpf::KernelTypes;
+use crate::bpf::{self, KernelTypes};
 use crate::sys::perf::{Event, Source, Watched};
 use crate::sys::system;
 
@@ -15,6 +17,9 @@ const PATIENCE: Nanos = Nanos::millis(20);
 const TRIAL_RATE_HZ: u32 = 5000;
 /// Data pages of the ring of an attempt.
 const TRIAL_PAGES: usize = 8;
+
+/// Bytes of the first thousand lines of the kernel's symbols, and more.
+const LIST_PART: u64 = 1 << 17;
 
 impl Facts {
     /// Those of this machine and this process.
@@ -44,7 +49,7 @@ impl Facts {
             unprivileged_bpf_disabled: number("unprivileged_bpf_disabled"),
             lockdown: read("/sys/kernel/security/lockdown").and_then(|text| chosen(&text)),
             types: Path::new("/sys/kernel/btf/vmlinux").exists(),
-            symbols: read("/proc/kallsyms").is_some_and(|text| shows_addresses(&text)),
+            symbols: beginning("/proc/kallsyms").is_some_and(|text| shows_addresses(&text)),
             steal: read("/proc/stat").and_then(|text| steal_share(&text)).unwrap_or(0.0),
             own_samples: try_samples(Watched::Thread(0)),
             all_samples: try_all_samples(),
@@ -56,6 +61,13 @@ impl Facts {
 
 fn read(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok()
+}
+
+/// The first part of a list that the kernel makes as it is read; all of it is some MB.
+fn beginning(path: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(LIST_PART).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn setting(name: &str) -> Option<String> {
@@ -185,7 +197,10 @@ fn try_tracing() -> Attempt {
         return Attempt::Nothing("the kernel does not describe its tracepoints".to_owned());
     };
     match system::try_tracing(number) {
-        Ok(()) => Attempt::Works("a BPF program was loaded, attached and taken out".to_owned()),
+        Ok(link) => {
+            bpf::keep_trial(link);
+            Attempt::Works("a BPF program was loaded, attached and taken out".to_owned())
+        }
         Err((act, error)) => refused(act, &error),
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::PoisonError;
 
-use iostack_model::{Hardware, LayerRow, Layers, Nanos, Quality};
+use iostack_model::{Hardware, LayerRow, Layers, Nanos, ProcessClocks, Quality};
 
 use super::account::{Account, Facts, SampleCounts, account};
 use super::readings::Readings;
 use super::sampler::{Key, Owner, Scope, Store};
-use super::totals::{Snapshot, thread_name};
-use super::{Conditions, Subject};
+use super::totals::{Role, Snapshot, ThreadTime, thread_name};
+use super::{Conditions, Knowledge, Subject};
 use crate::classify::{Classified, Classifier, Profile, Rules};
 use crate::sys::perf::Source;
 
@@ -35,7 +35,9 @@ pub(crate) struct Seen {
 
 /// All that is told.
 pub(crate) fn layers(conditions: &Conditions, seen: &Seen, ios: Option<u64>, ios_meaning: &str) -> Layers {
-    let mut classifier = conditions.classifier.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut knowledge = conditions.knowledge.lock().unwrap_or_else(PoisonError::into_inner);
+    let Knowledge { classifier, cost_per_sample } =
+        knowledge.get_or_insert_with(|| Knowledge::gather(conditions, seen.source));
     let keys = seen.store.counts.iter();
     let classes: HashMap<&Key, Classified> =
         keys.map(|(key, &count)| (key, classifier.classify_many(&key.stack, key.user, count))).collect();
@@ -48,10 +50,10 @@ pub(crate) fn layers(conditions: &Conditions, seen: &Seen, ios: Option<u64>, ios
         readings: &seen.readings,
     };
     let account = account(&facts, &counts, |thread| thread_name(u64::from(thread)).unwrap_or_default());
-    let (profile, quality) = counted(conditions.subject, seen, &classes, &account, &classifier);
+    let (profile, quality) = counted(conditions.subject, seen, &classes, &account, classifier);
     let mut times = vec![account.subject, account.interrupt];
     times.extend(account.clocks.kernel_thread_names.iter().map(|(_, time)| *time));
-    let mut rows = profile.rows(&classifier, &times);
+    let mut rows = profile.rows(classifier, &times);
     add_hard_interrupts(&mut rows, account.hard_interrupts);
     Layers {
         subject: conditions.name.clone(),
@@ -63,16 +65,32 @@ pub(crate) fn layers(conditions: &Conditions, seen: &Seen, ios: Option<u64>, ios
         event: if seen.source == Source::Cycles { "cycles" } else { "cpu-clock" }.to_owned(),
         samples: profile.total(),
         lost: seen.store.lost,
-        sampling_cost: sampling_cost(conditions, seen, &account),
+        sampling_cost: sampling_cost(conditions, *cost_per_sample, seen, &account),
         rows,
-        functions: profile.functions(&classifier),
-        stacks: profile.stacks(&mut classifier),
+        functions: profile.functions(classifier),
+        stacks: profile.stacks(classifier),
+        processes: processes(conditions.subject, &seen.readings),
         quality,
         hardware: hardware(seen, ios),
         ladder: conditions.ladder.clone(),
         notes: notes(conditions, seen, &account, &counts),
         clocks: account.clocks,
     }
+}
+
+/// Each process of a tree.
+fn processes(subject: Subject, readings: &Readings) -> Vec<ProcessClocks> {
+    let exact = readings.exact.iter().filter(|_| matches!(subject, Subject::Tree { .. }));
+    let threads = exact.flat_map(|exact| exact.threads.values());
+    let own = threads.filter(|thread| thread.role == Role::Subject);
+    let row = |thread: &ThreadTime| ProcessClocks {
+        pid: thread.process,
+        name: thread.name.clone(),
+        time: thread.time,
+    };
+    let mut rows: Vec<ProcessClocks> = own.map(row).collect();
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.time), row.pid));
+    rows
 }
 
 /// Groups of the profile: the subject, interrupts outside it, then families of its own workers.
@@ -132,12 +150,12 @@ fn add_hard_interrupts(rows: &mut Vec<LayerRow>, time: Nanos) {
 }
 
 /// Samples taken times the cost of one, and the reader's time, as a share of the time that was looked at.
-fn sampling_cost(conditions: &Conditions, seen: &Seen, account: &Account) -> f64 {
+fn sampling_cost(conditions: &Conditions, one: Option<Nanos>, seen: &Seen, account: &Account) -> f64 {
     let looked_at = match seen.scope {
         Scope::Machine => seen.elapsed.0 as f64 * conditions.cpus.len() as f64,
         Scope::Threads => account.clocks.tasks.0 as f64,
     };
-    let Some(one) = conditions.cost_per_sample.filter(|_| looked_at > 0.0) else { return 0.0 };
+    let Some(one) = one.filter(|_| looked_at > 0.0) else { return 0.0 };
     (seen.store.taken as f64 * one.0 as f64 + seen.reader_time.0 as f64) / looked_at
 }
 
@@ -160,8 +178,11 @@ fn notes(conditions: &Conditions, seen: &Seen, account: &Account, counts: &Sampl
 fn about_subject(conditions: &Conditions, seen: &Seen, counts: &SampleCounts) -> [Option<String>; 7] {
     let began = seen.elapsed > Nanos(0);
     let load = conditions.subject == Subject::Load;
-    let process = if let Subject::Process { pid } = conditions.subject { Some(pid) } else { None };
-    let ended = process.filter(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists());
+    let process = conditions.subject.foreign();
+    let alone = matches!(conditions.subject, Subject::Process { .. });
+    let ended = process
+        .filter(|_| !conditions.is_command)
+        .filter(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists());
     [
         (!began).then(|| "The load did not begin while it was watched.".to_owned()),
         (began && counts.subject < SAMPLES_MIN).then(|| {
@@ -169,7 +190,7 @@ fn about_subject(conditions: &Conditions, seen: &Seen, counts: &SampleCounts) ->
             format!("Only {samples} samples fell into the subject's threads: the split into layers is rough.")
         }),
         ended.map(|pid| format!("Process {pid} ended while it was watched.")),
-        process.map(|_| crate::CHILDREN.to_owned()),
+        alone.then(|| crate::CHILDREN.to_owned()),
         (load && began && seen.lanes == 0)
             .then(|| "No thread of the load told its number, so that none was watched.".to_owned()),
         (seen.unsampled > 0).then(|| {

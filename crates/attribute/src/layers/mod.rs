@@ -30,6 +30,7 @@ use iostack_model::{Ladder, Lane, LaneRequest, Layers, Nanos, Observer, Rung, St
 use crate::bpf::BpfError;
 use crate::classify::{Classifier, FunctionTable, Rules, Symbols, SymbolsError};
 use crate::ladder::parse_cpus;
+use crate::processes;
 use crate::sys::perf::{Source, Watched};
 use readings::{Counters, Readings};
 use sampler::{Sampler, Scope};
@@ -50,8 +51,31 @@ pub enum Subject {
         /// The number of the process.
         pid: u32,
     },
+    /// The same with all processes that it started and will start.
+    Tree {
+        /// The number of the first process.
+        pid: u32,
+    },
     /// All that runs.
     Machine,
+}
+
+impl Subject {
+    /// The number of the process that is followed, unless it is our own.
+    pub(crate) fn foreign(self) -> Option<u32> {
+        match self {
+            Subject::Process { pid } | Subject::Tree { pid } => Some(pid),
+            Subject::Load | Subject::Machine => None,
+        }
+    }
+
+    /// The processes that there are now of those that are followed.
+    pub(crate) fn processes(self) -> Vec<u32> {
+        match self {
+            Subject::Tree { pid } => processes::descendants(pid),
+            _ => self.foreign().into_iter().collect(),
+        }
+    }
 }
 
 /// Reason why layers cannot be measured.
@@ -113,15 +137,34 @@ pub struct LayerTrace {
 struct Conditions {
     subject: Subject,
     name: String,
+    /// It is a command of ours, whose end is no surprise.
+    is_command: bool,
     ladder: Ladder,
     tsc_hz: u64,
     rate_hz: u32,
     cpus: Vec<u32>,
     interrupts: Vec<u32>,
     device: Option<String>,
-    cost_per_sample: Option<Nanos>,
-    classifier: Mutex<Classifier>,
+    rules: Rules,
+    symbols: Symbols,
+    knowledge: Mutex<Option<Knowledge>>,
     notes: Vec<String>,
+}
+
+/// Everything that is only needed to tell what was seen. It is made when that is first asked for, so that attaching is quick.
+struct Knowledge {
+    classifier: Classifier,
+    cost_per_sample: Option<Nanos>,
+}
+
+impl Knowledge {
+    fn gather(conditions: &Conditions, source: Source) -> Knowledge {
+        let table = FunctionTable::built_in();
+        Knowledge {
+            classifier: Classifier::new(&conditions.rules, &conditions.symbols, table),
+            cost_per_sample: cost::of_one_sample(source),
+        }
+    }
 }
 
 /// State that the observer of a load reaches.
@@ -202,13 +245,11 @@ impl LayerTrace {
         let name = name_of(subject)?;
         let scope = scope(subject, ladder)?;
         let symbols = Symbols::live()?;
-        let classifier = Classifier::new(rules, &symbols, FunctionTable::built_in());
         let mut notes = Vec::new();
         let source = if ladder.has(Rung::Hardware) { Source::Cycles } else { Source::CpuClock };
         let cpus = online()?;
         let devices: Vec<&str> = storage.devices.iter().map(|device| device.name.as_str()).collect();
         let interrupts = interrupts::of_devices(&devices);
-        let cost_per_sample = cost::of_one_sample(source);
         let sampler = Sampler::start(subject, scope, source, rate_hz, &cpus, marks(&symbols))?;
         let totals = attach_totals(subject, ladder, &interrupts, &cpus, &sampler, &mut notes)?;
         let account = Account {
@@ -227,14 +268,16 @@ impl LayerTrace {
         let conditions = Conditions {
             subject,
             name,
+            is_command: false,
             ladder: ladder.clone(),
             tsc_hz,
             rate_hz,
             cpus,
             interrupts,
             device,
-            cost_per_sample,
-            classifier: Mutex::new(classifier),
+            rules: rules.clone(),
+            symbols,
+            knowledge: Mutex::new(None),
             notes,
         };
         let watch = Watch { sampler, account: Mutex::new(account) };
@@ -242,6 +285,13 @@ impl LayerTrace {
             watch.opened();
         }
         Ok(LayerTrace { watch, conditions })
+    }
+
+    /// The same, of a subject that has words of its own: a command that we run.
+    pub fn called(mut self, subject: String) -> LayerTrace {
+        self.conditions.name = subject;
+        self.conditions.is_command = true;
+        self
     }
 
     /// Observer to hand to the load, for [`Subject::Load`].
@@ -315,7 +365,7 @@ fn name_of(subject: Subject) -> Result<String, LayerError> {
     match subject {
         Subject::Load => Ok("this load".to_owned()),
         Subject::Machine => Ok("the whole machine".to_owned()),
-        Subject::Process { pid } => {
+        Subject::Process { pid } | Subject::Tree { pid } => {
             // A thread's number opens the same files as its process's.
             let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
             let status = status.map_err(|_| LayerError::NoProcess(pid))?;
@@ -325,7 +375,8 @@ fn name_of(subject: Subject) -> Result<String, LayerError> {
             {
                 return Err(LayerError::NoProcess(pid));
             }
-            Ok(format!("process {pid} ({})", field("Name:").unwrap_or("?")))
+            let children = if matches!(subject, Subject::Tree { .. }) { " and its children" } else { "" };
+            Ok(format!("process {pid} ({}){children}", field("Name:").unwrap_or("?")))
         }
     }
 }
@@ -362,10 +413,7 @@ fn marks(symbols: &Symbols) -> Box<dyn Fn(u64) -> bool + Send> {
     Box::new(move |address| symbols.name(address).is_some_and(|symbol| MARKS.contains(&symbol.name)))
 }
 
-/// Number of the first process namespace, in `include/linux/proc_ns.h`.
-const FIRST_PROCESS_NAMESPACE: u64 = 0xefff_fffc;
-
-/// Exact totals, where BPF may be used and counts threads by the same numbers as we do.
+/// Exact totals, where BPF may be used.
 fn attach_totals(
     subject: Subject,
     ladder: &Ladder,
@@ -375,15 +423,6 @@ fn attach_totals(
     notes: &mut Vec<String>,
 ) -> Result<Option<Totals>, LayerError> {
     if !ladder.has(Rung::Tracing) {
-        return Ok(None);
-    }
-    let namespace = std::fs::metadata("/proc/self/ns/pid");
-    if namespace.is_ok_and(|found| std::os::unix::fs::MetadataExt::ino(&found) != FIRST_PROCESS_NAMESPACE) {
-        notes.push(
-            "Process numbers of this container are not the kernel's own, so totals are perf's counts and not \
-             bracketed."
-                .to_owned(),
-        );
         return Ok(None);
     }
     match Totals::attach(subject, interrupts, cpus, sampler.reader_thread()) {
@@ -401,13 +440,15 @@ fn attach_totals(
 fn open_counters(account: &Account, subject: Subject, ladder: &Ladder) -> Result<(), LayerError> {
     match subject {
         Subject::Load => {}
-        Subject::Process { pid } => {
-            if account.totals.is_none() {
-                account.task_clock.add_process(pid)?;
-            }
-            if ladder.has(Rung::Hardware) {
-                account.cycles.add_process(pid)?;
-                account.instructions.add_process(pid)?;
+        Subject::Process { .. } | Subject::Tree { .. } => {
+            for pid in subject.processes() {
+                if account.totals.is_none() {
+                    account.task_clock.add_process(pid)?;
+                }
+                if ladder.has(Rung::Hardware) {
+                    account.cycles.add_process(pid)?;
+                    account.instructions.add_process(pid)?;
+                }
             }
         }
         Subject::Machine => {

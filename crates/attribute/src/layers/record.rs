@@ -9,12 +9,25 @@ use iostack_model::Nanos;
 pub(crate) enum Record {
     /// Sample of a CPU.
     Sample(Sample),
+    /// A process began.
+    Forked(Fork),
     /// So many records found no place.
     Lost(u64),
     /// The kernel slowed the samples down for a while.
     Throttled,
     /// Record of no interest, or cut.
     Other,
+}
+
+impl Record {
+    /// Moment at which it was made; 0 of those that belong to none.
+    pub(crate) fn time(&self) -> Nanos {
+        match self {
+            Record::Sample(sample) => sample.time,
+            Record::Forked(fork) => fork.time,
+            Record::Lost(_) | Record::Throttled | Record::Other => Nanos(0),
+        }
+    }
 }
 
 /// Sample of a CPU at one moment.
@@ -29,8 +42,17 @@ pub(crate) struct Sample {
     pub(crate) stack: Vec<u64>,
 }
 
+/// Begin of a process or of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fork {
+    pub(crate) process: u32,
+    pub(crate) parent: u32,
+    pub(crate) time: Nanos,
+}
+
 const LOST: u32 = 2;
 const THROTTLE: u32 = 5;
+const FORK: u32 = 7;
 const SAMPLE: u32 = 9;
 const MODE_MASK: u16 = 7;
 const MODE_KERNEL: u16 = 1;
@@ -46,6 +68,7 @@ pub(crate) fn parse(kind: u32, flags: u16, body: &[u8]) -> Record {
     match kind {
         LOST => word(8).map_or(Record::Other, Record::Lost),
         THROTTLE => Record::Throttled,
+        FORK => fork(word).map_or(Record::Other, Record::Forked),
         SAMPLE => sample(flags, word).map_or(Record::Other, Record::Sample),
         _ => Record::Other,
     }
@@ -69,10 +92,19 @@ fn sample(flags: u16, word: impl Fn(usize) -> Option<u64>) -> Option<Sample> {
             stack.push(address);
         }
     }
-    // Two 32-bit numbers, process first.
-    let [process, thread] =
-        [0, 4].map(|at| u32::from_ne_bytes(who.to_ne_bytes()[at..at + 4].try_into().expect("four bytes")));
+    let [process, thread] = two(who);
     Some(Sample { process, thread, time, user, stack })
+}
+
+/// Two 32-bit numbers: process and parent, then thread and parent's thread, then the time.
+fn fork(word: impl Fn(usize) -> Option<u64>) -> Option<Fork> {
+    let [process, parent] = two(word(0)?);
+    Some(Fork { process, parent, time: Nanos(word(16)?) })
+}
+
+/// The two 32-bit numbers in a word, in the order of memory.
+fn two(word: u64) -> [u32; 2] {
+    [0, 4].map(|at| u32::from_ne_bytes(word.to_ne_bytes()[at..at + 4].try_into().expect("four bytes")))
 }
 
 #[cfg(test)]
@@ -109,6 +141,13 @@ mod tests {
         let words = [0x40_0000, who(7, 8), 55, 1, 0];
         let Record::Sample(sample) = parse(SAMPLE, 2, &body(&words)) else { panic!("a sample") };
         assert!(sample.user && sample.stack.is_empty());
+    }
+
+    #[test]
+    fn a_fork_says_whose_child_it_is() {
+        let fork = Fork { process: 7, parent: 8, time: Nanos(55) };
+        assert_eq!(parse(FORK, 0, &body(&[who(7, 8), who(7, 9), 55])), Record::Forked(fork));
+        assert_eq!(parse(FORK, 0, &body(&[who(7, 8), who(7, 9)])), Record::Other, "cut");
     }
 
     #[test]

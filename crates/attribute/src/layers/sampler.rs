@@ -17,7 +17,7 @@ use std::time::Duration;
 use iostack_host::TaskStat;
 use iostack_model::Nanos;
 
-use super::record::{Record, Sample, parse};
+use super::record::{Fork, Record, Sample, parse};
 use super::window::Windows;
 use super::{LayerError, Subject};
 use crate::sys::perf::{Event, Ring, Source, Watched};
@@ -25,6 +25,8 @@ use crate::sys::system;
 
 /// Sleep of the reader between two looks. At the highest rates a ring of [`PAGES`] holds ten times as long.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Longest time from the stamp of a record to its place in the ring, while a hypervisor has the CPU or not.
+const LATE_MOST: Nanos = Nanos::millis(10);
 /// Data pages of a CPU's ring: 512 KiB, a hundred milliseconds of 10,000 deep stacks a second.
 const PAGES: usize = 128;
 /// Data pages of a thread's ring, as much as an ordinary user may lock for some dozen threads.
@@ -66,9 +68,10 @@ pub(crate) struct Store {
 /// Choice of the samples that are kept.
 struct Filter {
     subject: Subject,
-    own_process: u32,
     reader: u32,
     lanes: HashSet<u32>,
+    /// The processes that are followed.
+    processes: HashSet<u32>,
     workers: HashMap<u32, Option<Owner>>,
     /// Tells the functions from which an interrupt's work is called.
     marks: Box<dyn Fn(u64) -> bool + Send>,
@@ -76,6 +79,35 @@ struct Filter {
 }
 
 impl Filter {
+    /// One for the processes that there are now; the events that are open already tell of later ones.
+    fn new(subject: Subject, marks: Box<dyn Fn(u64) -> bool + Send>) -> Filter {
+        let processes = match subject {
+            Subject::Load | Subject::Machine => vec![std::process::id()],
+            followed => followed.processes(),
+        };
+        Filter {
+            subject,
+            reader: 0,
+            lanes: HashSet::new(),
+            processes: processes.into_iter().collect(),
+            workers: HashMap::new(),
+            marks,
+            marked: HashMap::new(),
+        }
+    }
+
+    /// A process began. What a member of a tree starts is one; a number given again to somebody else's is none any more.
+    fn forked(&mut self, fork: Fork) {
+        if !matches!(self.subject, Subject::Tree { .. }) || fork.process == fork.parent {
+            return;
+        }
+        if self.processes.contains(&fork.parent) {
+            self.processes.insert(fork.process);
+        } else {
+            self.processes.remove(&fork.process);
+        }
+    }
+
     fn owner(&mut self, sample: &Sample) -> Option<Owner> {
         if sample.thread == self.reader {
             return None;
@@ -86,7 +118,7 @@ impl Filter {
         let ours = sample.thread != 0
             && match self.subject {
                 Subject::Load => self.lanes.contains(&sample.thread),
-                Subject::Process { pid } => sample.process == pid,
+                Subject::Process { .. } | Subject::Tree { .. } => self.processes.contains(&sample.process),
                 Subject::Machine => true,
             };
         if ours {
@@ -103,12 +135,8 @@ impl Filter {
         if sample.user || sample.thread == 0 {
             return None;
         }
-        let process = match self.subject {
-            Subject::Process { pid } => pid,
-            Subject::Load | Subject::Machine => self.own_process,
-        };
         let machine = self.subject == Subject::Machine;
-        let own = machine || sample.process == process;
+        let own = machine || self.processes.contains(&sample.process);
         *self.workers.entry(sample.thread).or_insert_with(|| {
             let flags = task_flags(sample.thread).unwrap_or(0);
             let worker = flags & KERNEL_THREAD != 0 || own && flags & IO_WORKER != 0;
@@ -130,26 +158,40 @@ fn task_flags(thread: u32) -> Option<u32> {
 struct Shared {
     windows: Windows,
     rings: Vec<Ring>,
+    /// Read, and not counted yet.
+    pending: Vec<Record>,
     filter: Filter,
     store: Store,
     reader_time: Nanos,
 }
 
 impl Shared {
-    fn drain(&mut self) {
-        let Shared { windows, rings, filter, store, .. } = self;
-        for ring in rings {
-            ring.drain(|kind, flags, body| match parse(kind, flags, body) {
+    /// Takes what lies in the rings. Each CPU has its own, so that a process's samples may be read before its begin: of a
+    /// tree, records are taken in the order of time, and those later than `until` the next time.
+    fn drain(&mut self, until: Nanos) {
+        let mut records = std::mem::take(&mut self.pending);
+        for ring in &mut self.rings {
+            ring.drain(|kind, flags, body| records.push(parse(kind, flags, body)));
+        }
+        if matches!(self.filter.subject, Subject::Tree { .. }) {
+            records.sort_by_key(Record::time);
+            let later = records.partition_point(|record| record.time() <= until);
+            self.pending = records.split_off(later);
+        }
+        let Shared { windows, filter, store, .. } = self;
+        for record in records {
+            match record {
                 Record::Sample(sample) if windows.holds(sample.time) => {
                     store.taken += 1;
                     if let Some(owner) = filter.owner(&sample) {
                         store.add(owner, sample);
                     }
                 }
+                Record::Forked(fork) => filter.forked(fork),
                 Record::Lost(count) => store.lost += count,
                 Record::Throttled => store.throttled += 1,
                 Record::Sample(_) | Record::Other => {}
-            });
+            }
         }
     }
 }
@@ -203,22 +245,15 @@ impl Sampler {
         let (events, rings) = match scope {
             Scope::Machine => on_cpus(source, rate_hz, cpus)?,
             Scope::Threads => match subject {
-                Subject::Process { pid } => on_threads(pid, source, rate_hz, cpus)?,
                 Subject::Load | Subject::Machine => (Vec::new(), Vec::new()),
+                followed => on_threads(&followed.processes(), source, rate_hz, cpus)?,
             },
         };
-        let filter = Filter {
-            subject,
-            own_process: std::process::id(),
-            reader: 0,
-            lanes: HashSet::new(),
-            workers: HashMap::new(),
-            marks,
-            marked: HashMap::new(),
-        };
+        let filter = Filter::new(subject, marks);
         let shared = Shared {
             windows: Windows::default(),
             rings,
+            pending: Vec::new(),
             filter,
             store: Store::default(),
             reader_time: Nanos(0),
@@ -237,7 +272,7 @@ impl Sampler {
                     while !stop.load(Ordering::Acquire) {
                         {
                             let mut shared = lock(&shared);
-                            shared.drain();
+                            shared.drain(system::now() - LATE_MOST);
                             shared.reader_time = system::thread_time();
                         }
                         std::thread::park_timeout(LOOK_EVERY);
@@ -298,7 +333,7 @@ impl Sampler {
     /// The store up to now, and the time that the reader itself took.
     pub(crate) fn so_far(&self) -> (Store, Nanos, Nanos) {
         let mut shared = lock(&self.shared);
-        shared.drain();
+        shared.drain(Nanos(u64::MAX));
         let elapsed = shared.windows.elapsed(system::now());
         (shared.store.clone(), shared.reader_time, elapsed)
     }
@@ -332,14 +367,14 @@ fn on_cpus(source: Source, rate_hz: u32, cpus: &[u32]) -> Result<(Vec<Event>, Ve
 
 /// An inherited event needs a CPU of its own for its ring; the threads of one CPU share one.
 fn on_threads(
-    process: u32,
+    processes: &[u32],
     source: Source,
     rate_hz: u32,
     cpus: &[u32],
 ) -> Result<(Vec<Event>, Vec<Ring>), LayerError> {
     let mut events: Vec<Event> = Vec::new();
     let mut rings = Vec::new();
-    let threads = threads_of(process);
+    let threads: Vec<u32> = processes.iter().copied().flat_map(threads_of).collect();
     for &cpu in cpus {
         let mut first: Option<usize> = None;
         for &thread in &threads {

@@ -13,7 +13,8 @@ use aya::maps::{Array, HashMap, MapData};
 use iostack_model::Nanos;
 
 use super::Subject;
-use crate::bpf::{BpfError, Object};
+use crate::bpf::members::{self, Family, Members};
+use crate::bpf::{self, BpfError, Object};
 use crate::packed::{TOTALS, unpacked};
 use crate::sys::system;
 
@@ -34,6 +35,8 @@ pub(crate) struct CpuState {
     pub(crate) lost: u64,
     pub(crate) events: u64,
     pub(crate) unsure: u64,
+    /// The process as it is numbered here.
+    pub(crate) process_here: u64,
 }
 
 impl CpuState {
@@ -49,6 +52,7 @@ impl CpuState {
             lost: words[10],
             events: words[11],
             unsure: words[12],
+            process_here: words[2],
         }
     }
 }
@@ -82,6 +86,8 @@ pub(crate) struct ThreadTime {
     /// The device's interrupts within.
     pub(crate) interrupts: Nanos,
     pub(crate) role: Role,
+    /// Number of its process.
+    pub(crate) process: u32,
     /// A slice has ended after the moment asked for, so that what ran at that moment is in `time`.
     pub(crate) cut: bool,
     pub(crate) name: String,
@@ -90,6 +96,7 @@ pub(crate) struct ThreadTime {
 /// All times up to a moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Snapshot {
+    /// By number; the threads of a process that is followed are under its number together.
     pub(crate) threads: BTreeMap<u32, ThreadTime>,
     /// The device's interrupts, outside the subject's threads.
     pub(crate) interrupts: Nanos,
@@ -133,6 +140,7 @@ impl Snapshot {
             sum.time += thread.time;
             sum.interrupts += thread.interrupts;
             sum.role = thread.role;
+            sum.process = thread.process;
             sum.name.clone_from(&thread.name);
         }
         self.interrupts += other.interrupts;
@@ -147,30 +155,27 @@ impl Snapshot {
 #[derive(Clone, Debug)]
 struct Membership {
     subject: Subject,
-    own_process: u64,
     excluded: u64,
     lanes: BTreeMap<u32, u64>,
 }
 
 impl Membership {
-    /// Role of a thread on a CPU, and since when it counts. `None` when it does not count.
-    fn role_and_start(&self, state: &CpuState) -> Option<(u64, Role)> {
-        let process = match self.subject {
-            Subject::Process { pid } => u64::from(pid),
-            Subject::Load | Subject::Machine => self.own_process,
-        };
+    /// Role of a thread on a CPU, and since when it counts. `None` when it does not count. `is_own` tells the processes of
+    /// the subject; of a load and of the machine it is ours.
+    fn role_and_start(&self, state: &CpuState, is_own: impl Fn(u32) -> bool) -> Option<(u64, Role)> {
         let machine = self.subject == Subject::Machine;
+        let own = || is_own(state.process as u32);
         let role = role(self.subject, state.flags);
         if state.thread == 0 || state.thread == self.excluded {
             None
         } else if state.flags & KERNEL_THREAD != 0 {
             Some((0, role))
         } else if state.flags & IO_WORKER != 0 {
-            (machine || state.process == process).then_some((0, role))
+            (machine || own()).then_some((0, role))
         } else {
             let since = match self.subject {
                 Subject::Machine => Some(0),
-                Subject::Process { .. } => (state.process == process).then_some(0),
+                Subject::Process { .. } | Subject::Tree { .. } => own().then_some(0),
                 Subject::Load => self.lanes.get(&(state.thread as u32)).copied(),
             };
             since.map(|since| (since, role))
@@ -199,6 +204,7 @@ fn join(
         }
         let thread = ended.entry(state.thread as u32).or_insert_with(|| ThreadTime {
             role,
+            process: state.process_here as u32,
             name: thread_name(state.thread).unwrap_or_default(),
             ..ThreadTime::default()
         });
@@ -209,6 +215,21 @@ fn join(
     snapshot
 }
 
+/// Puts the subject's threads together by process: a thread that ends gives its time to its process.
+fn by_process(threads: BTreeMap<u32, ThreadTime>) -> BTreeMap<u32, ThreadTime> {
+    let mut together: BTreeMap<u32, ThreadTime> = BTreeMap::new();
+    for (number, thread) in threads {
+        let key = if thread.role == Role::Subject { thread.process } else { number };
+        if let Some(whole) = together.get_mut(&key) {
+            whole.time += thread.time;
+            whole.interrupts += thread.interrupts;
+        } else {
+            together.insert(key, thread);
+        }
+    }
+    together
+}
+
 /// A thread's name as the system tells it now.
 pub(crate) fn thread_name(thread: u64) -> Option<String> {
     let name = std::fs::read_to_string(format!("/proc/{thread}/comm")).ok()?;
@@ -217,7 +238,8 @@ pub(crate) fn thread_name(thread: u64) -> Option<String> {
 
 /// Attached to the scheduler and the interrupts while it lives.
 pub(crate) struct Totals {
-    _object: Object,
+    object: Object,
+    family: Members,
     cpus: Array<MapData, [u64; 16]>,
     threads: HashMap<MapData, u32, [u64; 9]>,
     boundaries: Mutex<Array<MapData, u64>>,
@@ -236,16 +258,26 @@ impl Totals {
         cpus: &[u32],
         excluded: u32,
     ) -> Result<Totals, BpfError> {
-        let own_process = u64::from(std::process::id());
-        let (kind, process) = match subject {
-            Subject::Load => (0, own_process),
-            Subject::Process { pid } => (1, u64::from(pid)),
-            Subject::Machine => (2, own_process),
+        let process = std::process::id();
+        let (kind, family) = match subject {
+            Subject::Load => (0, Family { process, children: false }),
+            Subject::Process { pid } => (1, Family { process: pid, children: false }),
+            Subject::Tree { pid } => (1, Family { process: pid, children: true }),
+            Subject::Machine => (2, Family { process, children: false }),
         };
-        let constants =
-            [("subject_kind", kind), ("subject_process", process), ("excluded_thread", u64::from(excluded))];
+        let own = [
+            ("subject_kind", kind),
+            ("subject_process", u64::from(family.process)),
+            ("excluded_thread", u64::from(excluded)),
+        ];
+        let constants: Vec<_> = own.into_iter().chain(family.constants()).collect();
         let places = cpus.iter().max().map_or(1, |last| last + 1);
-        let mut object = Object::load(&unpacked(TOTALS), &constants, &[("cpus", places)])?;
+        let entries: Vec<_> = [("cpus", places)].into_iter().chain(family.entries()).collect();
+        let mut object = Object::load(&unpacked(TOTALS), &constants, &entries)?;
+        members::follow(&mut object, family)?;
+        if kind == 1 {
+            object.attach("totals_ends", "sched_process_free", &[1])?;
+        }
         let mut numbers: HashMap<MapData, u32, u64> =
             object.take_map("device_interrupts").try_into().expect("declared as a hash of these");
         for number in interrupts {
@@ -265,10 +297,11 @@ impl Totals {
         ] {
             object.attach(program, tracepoint, arguments)?;
         }
-        let members =
-            Membership { subject, own_process, excluded: u64::from(excluded), lanes: BTreeMap::new() };
+        bpf::end_trial();
+        let members = Membership { subject, excluded: u64::from(excluded), lanes: BTreeMap::new() };
         let boundaries = Mutex::new(boundaries);
-        let totals = Totals { _object: object, cpus: totals_cpus, threads, boundaries, lanes, members };
+        let family = Members::take(&mut object, family);
+        let totals = Totals { object, family, cpus: totals_cpus, threads, boundaries, lanes, members };
         switch_once(cpus);
         Ok(totals)
     }
@@ -276,6 +309,7 @@ impl Totals {
     /// The calling thread belongs to the load from now on.
     pub(crate) fn add_lane(&mut self, thread: u32) {
         let now = system::now().0;
+        let thread = self.family.number_there(&mut self.object, thread);
         // A load of more threads than places does not exist; its threads would be missing in the total, which the
         // samples would show.
         let _kept = self.lanes.insert(thread, now, 0);
@@ -289,9 +323,18 @@ impl Totals {
         // kernel's thread: until its next one the caller's time looks like theirs.
         std::thread::sleep(Duration::from_micros(1));
         // What runs first, what has ended then: a slice that ends between is known to have ended after the boundary.
-        let running = self.cpu_states();
+        let mut running = self.cpu_states();
+        for state in &mut running {
+            state.process_here = u64::from(self.family.number_here(state.process as u32));
+        }
         let ended = self.ended(boundary);
-        join(ended, &running, |state| self.members.role_and_start(state), boundary)
+        let is_own = |process| self.family.has(process);
+        let mut seen = join(ended, &running, |state| self.members.role_and_start(state, is_own), boundary);
+        if matches!(self.members.subject, Subject::Process { .. } | Subject::Tree { .. }) {
+            seen.threads = by_process(seen.threads);
+        }
+        seen.lost += self.family.lost();
+        seen
     }
 
     /// Tells the kernel side that times are wanted up to now. Slices that end between the look at the clock and the
@@ -328,16 +371,15 @@ impl Totals {
 const TELLING_MAX: Nanos = Nanos::micros(100);
 
 fn thread_time(words: &[u64; 9], boundary: Nanos, subject: Subject) -> ThreadTime {
-    let name: Vec<u8> =
-        words[7..9].iter().flat_map(|word| word.to_ne_bytes()).take_while(|&byte| byte != 0).collect();
     let cut = words[4] == boundary.0;
     let (time, interrupts) = if cut { (words[5], words[6]) } else { (words[0], words[1]) };
     ThreadTime {
         time: Nanos(time),
         interrupts: Nanos(interrupts),
         role: role(subject, words[3]),
+        process: words[2] as u32,
         cut,
-        name: String::from_utf8_lossy(&name).into_owned(),
+        name: crate::name_of(&[words[7], words[8]]),
     }
 }
 
@@ -393,8 +435,21 @@ mod tests {
         assert_eq!(sum, snapshot(&[(1, 15), (2, 1)]));
     }
 
+    #[test]
+    fn the_threads_of_a_process_are_one_also_after_some_have_ended() {
+        let own = |time, process| ThreadTime { process, ..thread(time) };
+        let worker = ThreadTime { role: Role::Worker, ..own(5, 2) };
+        let running = BTreeMap::from([(50, own(10, 50)), (51, own(7, 50)), (60, own(1, 60)), (2, worker)]);
+        let ended = BTreeMap::from([(50, own(17, 50)), (60, own(1, 60))]);
+        let times = |threads| -> Vec<(u32, u64)> {
+            by_process(threads).into_iter().map(|(number, thread)| (number, thread.time.0)).collect()
+        };
+        assert_eq!(times(running), [(2, 5), (50, 17), (60, 1)]);
+        assert_eq!(times(ended), [(50, 17), (60, 1)]);
+    }
+
     fn members(subject: Subject) -> Membership {
-        Membership { subject, own_process: 50, excluded: 59, lanes: BTreeMap::from([(51, 900)]) }
+        Membership { subject, excluded: 59, lanes: BTreeMap::from([(51, 900)]) }
     }
 
     #[test]
@@ -404,7 +459,7 @@ mod tests {
         let joined = join(
             BTreeMap::from([(51, thread(7))]),
             &[state],
-            |state| load.role_and_start(state),
+            |state| load.role_and_start(state, |own| own == 50),
             Nanos(1000),
         );
         assert_eq!(joined.threads[&51].time, Nanos(107));
@@ -415,14 +470,18 @@ mod tests {
         let state = CpuState { since: 800, thread: 51, process: 50, ..CpuState::default() };
         let load = members(Subject::Load);
         let cut = ThreadTime { cut: true, ..thread(207) };
-        let joined =
-            join(BTreeMap::from([(51, cut)]), &[state], |state| load.role_and_start(state), Nanos(1000));
+        let joined = join(
+            BTreeMap::from([(51, cut)]),
+            &[state],
+            |state| load.role_and_start(state, |own| own == 50),
+            Nanos(1000),
+        );
         assert_eq!(joined.threads[&51].time, Nanos(207));
         let later = CpuState { since: 1001, ..state };
         let joined = join(
             BTreeMap::from([(51, thread(207))]),
             &[later],
-            |state| load.role_and_start(state),
+            |state| load.role_and_start(state, |own| own == 50),
             Nanos(1000),
         );
         assert_eq!(joined.threads[&51].time, Nanos(207), "began after the moment asked for");
@@ -448,7 +507,8 @@ mod tests {
             ..CpuState::default()
         };
         let load = members(Subject::Load);
-        let joined = join(BTreeMap::new(), &[state], |state| load.role_and_start(state), Nanos(1000));
+        let joined =
+            join(BTreeMap::new(), &[state], |state| load.role_and_start(state, |own| own == 50), Nanos(1000));
         assert_eq!(joined.threads[&9].time, Nanos(140));
         assert_eq!(joined.interrupts, Nanos(500));
     }
@@ -457,14 +517,27 @@ mod tests {
     fn strangers_idle_cpus_and_our_reader_do_not_count() {
         for (thread, process) in [(0, 0), (77, 70), (59, 50), (52, 50)] {
             let state = CpuState { since: 800, thread, process, ..CpuState::default() };
-            assert_eq!(members(Subject::Load).role_and_start(&state), None, "{thread}");
+            assert_eq!(members(Subject::Load).role_and_start(&state, |own| own == 50), None, "{thread}");
         }
         let stranger = CpuState { since: 800, thread: 77, process: 70, ..CpuState::default() };
-        assert_eq!(members(Subject::Process { pid: 70 }).role_and_start(&stranger), Some((0, Role::Subject)));
-        assert_eq!(members(Subject::Machine).role_and_start(&stranger), Some((0, Role::Subject)));
+        assert_eq!(
+            members(Subject::Process { pid: 70 }).role_and_start(&stranger, |own| own == 70),
+            Some((0, Role::Subject))
+        );
+        assert_eq!(
+            members(Subject::Machine).role_and_start(&stranger, |own| own == 70),
+            Some((0, Role::Subject))
+        );
         let worker = CpuState { flags: IO_WORKER, ..stranger };
-        assert_eq!(members(Subject::Load).role_and_start(&worker), None, "another process's worker");
-        assert_eq!(members(Subject::Process { pid: 70 }).role_and_start(&worker), Some((0, Role::OwnWorker)));
+        assert_eq!(
+            members(Subject::Load).role_and_start(&worker, |own| own == 50),
+            None,
+            "another process's worker"
+        );
+        assert_eq!(
+            members(Subject::Process { pid: 70 }).role_and_start(&worker, |own| own == 70),
+            Some((0, Role::OwnWorker))
+        );
     }
 
     #[test]
@@ -475,7 +548,11 @@ mod tests {
             (Subject::Process { pid: 70 }, Role::Worker),
             (Subject::Machine, Role::OwnWorker),
         ] {
-            assert_eq!(members(subject).role_and_start(&thread), Some((0, role)), "{subject:?}");
+            assert_eq!(
+                members(subject).role_and_start(&thread, |own| own == 70),
+                Some((0, role)),
+                "{subject:?}"
+            );
         }
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::account::Account;
-use super::fold::{Bios, Stamps};
+use super::fold::{Bios, Stamps, whole};
 
 /// An I/O whose thread may still be on its way back to user space.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,15 @@ pub(crate) struct HeldIo {
     pub(crate) bios: Bios,
     /// The thread's time ready without a CPU, up to the exit.
     pub(crate) preempted_ns: u64,
+    /// Number of its process.
+    pub(crate) process: u32,
+}
+
+impl HeldIo {
+    fn count(&self, account: &mut Account) {
+        account.record(&self.stamps, self.bios);
+        account.add_to_process(self.process, whole(&self.stamps));
+    }
 }
 
 /// The I/Os that each lane's last call handed over.
@@ -30,7 +39,7 @@ impl Held {
     pub(crate) fn take(&mut self, lane: u64, io: HeldIo, account: &mut Account) {
         let held = self.lanes.entry(lane).or_default();
         if held.first().is_some_and(|first| first.stamps.exit != io.stamps.exit) {
-            held.drain(..).for_each(|io| account.record(&io.stamps, io.bios));
+            held.drain(..).for_each(|io| io.count(account));
         }
         held.push(io);
     }
@@ -47,7 +56,7 @@ impl Held {
 
     /// Counts what is held, as it is known now.
     pub(crate) fn settle(&self, account: &mut Account) {
-        self.lanes.values().flatten().for_each(|io| account.record(&io.stamps, io.bios));
+        self.lanes.values().flatten().for_each(|io| io.count(account));
     }
 }
 
@@ -60,7 +69,7 @@ mod tests {
 
     fn io(entry: u64, exit: u64) -> HeldIo {
         let stamps = Stamps { entry, exit, ..Stamps::default() };
-        HeldIo { stamps, bios: Bios::default(), preempted_ns: 1_000 }
+        HeldIo { stamps, bios: Bios::default(), preempted_ns: 1_000, process: 7 }
     }
 
     fn sums(account: &Account) -> (u64, u64) {
@@ -79,6 +88,27 @@ mod tests {
         assert_eq!(sums(&account), (2, 18));
         held.settle(&mut account);
         assert_eq!(sums(&account), (4, 63));
+    }
+
+    #[test]
+    fn each_process_of_a_tree_has_its_own_sums_under_its_last_name() {
+        let (mut held, mut account) = (Held::default(), Account::default());
+        let name = |text: &[u8; 8]| [u64::from_ne_bytes(*text), 0];
+        for (process, text, exit) in
+            [(7, b"sh\0\0\0\0\0\0", 20), (8, b"sh\0\0\0\0\0\0", 30), (8, b"dd\0\0\0\0\0\0", 60)]
+        {
+            account.name(process, name(text));
+            held.take(u64::from(process), HeldIo { process, ..io(10, exit) }, &mut account);
+        }
+        held.take(9, HeldIo { process: 9, ..io(10, 90) }, &mut account);
+        held.settle(&mut account);
+        let told: Vec<_> =
+            account.processes().into_iter().map(|row| (row.pid, row.name, row.ios, row.mean_ns)).collect();
+        assert_eq!(
+            told,
+            [(8, "dd".to_owned(), 2, 35.0), (7, "sh".to_owned(), 1, 10.0)],
+            "9 has no name: no tree"
+        );
     }
 
     #[test]

@@ -3,12 +3,13 @@
 //! Sizes and places repeat `bpf/stages.h`.
 
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, RingBuf};
 
 use super::TraceError;
-use crate::bpf::{BpfError, KernelTypes, Object, array_descriptor};
+use crate::bpf::members::{self, Family, Members};
+use crate::bpf::{self, BpfError, KernelTypes, Object, ProgramUse, array_descriptor};
 use crate::packed::{STAGES, unpacked};
 use crate::sys::lanes::Shared;
 
@@ -59,8 +60,8 @@ const COUNTERS: usize = 8;
 /// Wishes for what the programs look at.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
-    /// The process, 0 for none.
-    pub(crate) process: u32,
+    /// The process, 0 for none, and whether its children belong to it.
+    pub(crate) family: Family,
     /// It is not our own load.
     pub(crate) foreign: bool,
     /// Device numbers, as the kernel packs them, in the order of the chain.
@@ -108,7 +109,8 @@ const CPU_WORDS: usize = 10;
 
 /// The programs at work.
 pub(crate) struct Kernel {
-    pub(crate) object: Object,
+    object: Mutex<Object>,
+    members: Members,
     slots: Shared,
     lanes: Shared,
     counters: Shared,
@@ -125,7 +127,7 @@ impl Kernel {
     /// Loads and attaches.
     pub(crate) fn attach(wanted: &Wanted) -> Result<(Kernel, Ring), TraceError> {
         let types = KernelTypes::running().map_err(BpfError::from)?;
-        let constants = constants(wanted, &types);
+        let constants = constants(wanted, types);
         let has_ring = wanted.foreign || !wanted.devices.is_empty();
         let entries = [
             ("slots", wanted.slots.max(1)),
@@ -135,9 +137,11 @@ impl Kernel {
             ("flights", if wanted.foreign { FLIGHTS_MAX } else { 1 }),
             ("records", if has_ring { RING_BYTES } else { 4096 }),
         ];
+        let entries: Vec<_> = entries.into_iter().chain(wanted.family.entries()).collect();
         let mut object = Object::load(&unpacked(STAGES), &constants, &entries)?;
         // First, since a map that is taken out is no longer known to programs that are loaded later.
-        let io_uring = attach_programs(&mut object, wanted, &types)?;
+        let io_uring = attach_programs(&mut object, wanted, types)?;
+        bpf::end_trial();
         let shared = |object: &mut Object, name: &str, words: usize| {
             Shared::map(array_descriptor(&object.take_map(name)), words)
                 .map_err(|source| TraceError::Memory { source })
@@ -157,7 +161,9 @@ impl Kernel {
             of_kind(calls.set(number as u32, call, 0))?;
         }
         let threads = Mutex::new(threads);
-        Ok((Kernel { object, slots, lanes, counters, threads, cpus, io_uring }, ring))
+        let members = Members::take(&mut object, wanted.family);
+        let object = Mutex::new(object);
+        Ok((Kernel { object, members, slots, lanes, counters, threads, cpus, io_uring }, ring))
     }
 
     /// Words of the slots from `first`.
@@ -174,11 +180,13 @@ impl Kernel {
 
     /// Lets events of a thread lead to a lane; false when the kernel refuses.
     pub(crate) fn add_thread(&self, thread: u32, lane: u32) -> bool {
+        let thread = self.members.number_there(&mut self.object(), thread);
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.insert(thread, lane, 0).is_ok()
     }
 
     pub(crate) fn remove_thread(&self, thread: u32) {
+        let thread = self.members.number_there(&mut self.object(), thread);
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let _gone_already = threads.remove(&thread);
     }
@@ -186,7 +194,18 @@ impl Kernel {
     /// Events and records lost so far.
     pub(crate) fn lost(&self) -> u64 {
         let counters = &self.counters.words()[..LOST];
-        counters.iter().map(|counter| counter.load(std::sync::atomic::Ordering::Relaxed)).sum()
+        let lost: u64 =
+            counters.iter().map(|counter| counter.load(std::sync::atomic::Ordering::Relaxed)).sum();
+        lost + self.members.lost()
+    }
+
+    /// Runs of the programs so far, and their time.
+    pub(crate) fn uses(&self) -> Vec<ProgramUse> {
+        self.object().uses()
+    }
+
+    fn object(&self) -> MutexGuard<'_, Object> {
+        self.object.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Events handled so far, by all CPUs.
@@ -206,8 +225,8 @@ fn constants(wanted: &Wanted, types: &KernelTypes) -> Vec<(&'static str, u64)> {
     let counts = |tracepoint: &str| types.tracepoint_arguments(tracepoint).unwrap_or_default();
     // (queue, bio) and (queue, request) until 5.10, then without the queue.
     let second = |tracepoint: &str| u64::from(counts(tracepoint) == 2);
-    vec![
-        ("subject", u64::from(wanted.process)),
+    let own = [
+        ("subject", u64::from(wanted.family.process)),
         ("foreign", u64::from(wanted.foreign)),
         ("lane_count", u64::from(wanted.lanes)),
         ("device_count", wanted.devices.len() as u64),
@@ -222,7 +241,8 @@ fn constants(wanted: &Wanted, types: &KernelTypes) -> Vec<(&'static str, u64)> {
             u64::from(!types.tracepoint_argument_is_pointer("sched_switch", 1).unwrap_or(true)),
         ),
         ("flag_direct", libc::O_DIRECT as u64),
-    ]
+    ];
+    own.into_iter().chain(wanted.family.constants()).collect()
 }
 
 /// Program and tracepoint, with the numbers of arguments we know.
@@ -241,10 +261,11 @@ const ALWAYS: &[(&str, &[usize])] = &[
 
 /// True when `io_uring` can be followed.
 fn attach_programs(object: &mut Object, wanted: &Wanted, types: &KernelTypes) -> Result<bool, TraceError> {
+    members::follow(object, wanted.family)?;
     for (program, arguments) in ALWAYS {
         object.attach(program, program, arguments)?;
     }
-    if wanted.process == 0 {
+    if wanted.family.process == 0 {
         return Ok(false);
     }
     object.attach("sched_waking", "sched_waking", &[1])?;

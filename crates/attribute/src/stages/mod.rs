@@ -68,9 +68,6 @@ pub enum TraceError {
     /// This processor is not one we know the registers of.
     #[error("system calls of other processes are only understood on x86-64")]
     Architecture,
-    /// The process is in a container, where it has another number.
-    #[error("processes are numbered otherwise here than in the kernel, as in a container")]
-    OtherNumbers,
 }
 
 impl TraceError {
@@ -78,9 +75,6 @@ impl TraceError {
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             TraceError::Bpf(error) => error.remedy(),
-            TraceError::OtherNumbers => {
-                Some("run on the host, or in a container with its process numbers (`--pid=host`)")
-            }
             TraceError::NoDevice { .. } => Some("`lsblk` lists the block devices"),
             TraceError::Memory { .. }
             | TraceError::NoProcess { .. }
@@ -99,6 +93,9 @@ pub struct StageTrace {
     ladder: Ladder,
     is_load: bool,
     process: Option<u32>,
+    with_children: bool,
+    /// It is a command of ours, whose end is no surprise.
+    is_command: bool,
     attached: u64,
     events_before: u64,
     own_cost_ns: f64,
@@ -122,15 +119,12 @@ impl StageTrace {
         storage: &Storage,
         ladder: &Ladder,
     ) -> Result<StageTrace, TraceError> {
-        let process = subject.process()?;
-        if process != 0 && !subject::numbers_are_the_kernels() {
-            return Err(TraceError::OtherNumbers);
-        }
+        let family = subject.family()?;
         let (numbers, devices) = subject::devices(subject, storage)?.into_iter().unzip();
         let is_load = matches!(subject, Subject::Load);
         let wanted = Wanted {
-            process,
-            foreign: matches!(subject, Subject::Process { .. }),
+            family,
+            foreign: subject.foreign().is_some(),
             devices: numbers,
             lanes: lanes::LANES_MAX,
             slots: lanes::SLOTS_MAX,
@@ -154,11 +148,20 @@ impl StageTrace {
             subject: subject.words(),
             ladder: ladder.clone(),
             is_load,
-            process: if let Subject::Process { pid } = subject { Some(*pid) } else { None },
+            process: subject.foreign(),
+            with_children: family.children,
+            is_command: false,
             attached,
             events_before,
             own_cost_ns,
         })
+    }
+
+    /// The same, of a subject that has words of its own: a command that we run.
+    pub fn called(mut self, subject: String) -> StageTrace {
+        self.subject = subject;
+        self.is_command = true;
+        self
     }
 
     /// Observer for [`Subject::Load`], to which the engine tells each I/O.
@@ -197,6 +200,7 @@ impl StageTrace {
             matched,
             lost: self.kernel.lost(),
             devices: findings.devices.iter().map(account::DeviceAccount::stages).collect(),
+            processes: account.processes(),
             application_mean_ns: None,
             tracing: self.cost(findings, ios),
             ladder: self.ladder.clone(),
@@ -246,7 +250,9 @@ impl StageTrace {
             );
         }
         if self.process.is_some() {
-            notes.push(crate::CHILDREN.to_owned());
+            if !self.with_children {
+                notes.push(crate::CHILDREN.to_owned());
+            }
             notes.push(
                 "An I/O of io_uring ends when its completion is posted, not when the program picks it up; page faults \
                  of mapped files are not seen."
@@ -269,7 +275,7 @@ impl StageTrace {
                 "This kernel's io_uring has no tracepoint that we know: its I/Os are unmatched.".to_owned(),
             );
         }
-        if let Some(pid) = self.process
+        if let Some(pid) = self.process.filter(|_| !self.is_command)
             && !std::path::Path::new(&format!("/proc/{pid}")).exists()
         {
             notes.push(format!("Process {pid} has ended."));

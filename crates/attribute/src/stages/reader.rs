@@ -22,7 +22,7 @@ const SLICE_NS: u64 = 30_000_000;
 const SLICE_EVERY_NS: u64 = 1_000_000_000;
 
 /// Words of `struct record`.
-const RECORD_WORDS: usize = 3 + SLOT_WORDS + 5;
+const RECORD_WORDS: usize = 3 + SLOT_WORDS + 8;
 const KIND_DEVICE: u64 = 1;
 const KIND_IO: u64 = 2;
 const KIND_RETURN: u64 = 3;
@@ -163,7 +163,7 @@ impl ReaderWork {
     }
 
     fn uses(&self) -> (u64, u64) {
-        let uses = self.kernel.object.uses();
+        let uses = self.kernel.uses();
         let time: u128 = uses.iter().map(|program| program.time.as_nanos()).sum();
         (uses.iter().map(|program| program.runs).sum(), time as u64)
     }
@@ -173,8 +173,8 @@ impl ReaderWork {
 fn take(findings: &mut Findings, words: &[u64; RECORD_WORDS], counts: &Window) {
     let [kind, which, flags, ..] = *words;
     let slot = &words[3..3 + SLOT_WORDS];
-    let [waking, on, off, exit, preempted_ns] = words[3 + SLOT_WORDS..] else {
-        unreachable!("five words are left behind the slot")
+    let [waking, on, off, exit, preempted_ns, process, name_begin, name_end] = words[3 + SLOT_WORDS..] else {
+        unreachable!("eight words are left behind the slot")
     };
     let stamps = Stamps::of_slot(|word| slot[word], &Thread { off, waking, on, exit, preempted_ns });
     match kind {
@@ -186,7 +186,9 @@ fn take(findings: &mut Findings, words: &[u64; RECORD_WORDS], counts: &Window) {
         KIND_IO if counts(exit) => {
             let direct = slot[slot::DIRECT] != 0;
             let bios = Bios { queued: slot[slot::BIOS], ended: slot[slot::ENDED], direct };
-            findings.held.take(which, HeldIo { stamps, bios, preempted_ns }, &mut findings.account);
+            let io = HeldIo { stamps, bios, preempted_ns, process: process as u32 };
+            findings.account.name(io.process, [name_begin, name_end]);
+            findings.held.take(which, io, &mut findings.account);
         }
         KIND_RETURN => findings.held.returned(which, stamps.entry, exit, preempted_ns),
         _ => {}

@@ -7,6 +7,7 @@ use iostack_model::Storage;
 use super::TraceError;
 use super::account::DeviceAccount;
 use super::kernel::DEVICES_MAX;
+use crate::bpf::members::Family;
 
 /// Choice of whose I/Os are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,11 @@ pub enum Subject<'a> {
     /// A running process, with all its threads.
     Process {
         /// The number of the process.
+        pid: u32,
+    },
+    /// A process with all that it started and will start.
+    Tree {
+        /// The number of the first process.
         pid: u32,
     },
     /// Whatever reaches a block device.
@@ -30,29 +36,40 @@ impl Subject<'_> {
     pub(crate) fn words(&self) -> String {
         match self {
             Subject::Load => "this load".to_owned(),
-            Subject::Process { pid } => match std::fs::read_to_string(format!("/proc/{pid}/comm")) {
-                Ok(name) => format!("process {pid} ({})", name.trim()),
-                Err(_) => format!("process {pid}"),
-            },
+            Subject::Process { pid } => named(*pid),
+            Subject::Tree { pid } => format!("{} and its children", named(*pid)),
             Subject::Device { name } => format!("device {name}"),
         }
     }
 
-    /// The process whose I/Os are wanted; 0 for none.
-    pub(crate) fn process(&self) -> Result<u32, TraceError> {
+    /// The processes whose I/Os are wanted.
+    pub(crate) fn family(&self) -> Result<Family, TraceError> {
+        let (process, children) = match *self {
+            Subject::Load => (std::process::id(), false),
+            Subject::Process { pid } => (pid, false),
+            Subject::Tree { pid } => (pid, true),
+            Subject::Device { .. } => (0, false),
+        };
+        if process != 0 && !Path::new(&format!("/proc/{process}")).exists() {
+            return Err(TraceError::NoProcess { pid: process });
+        }
+        Ok(Family { process, children })
+    }
+
+    /// The number of the process that is followed, unless it is our own.
+    pub(crate) fn foreign(&self) -> Option<u32> {
         match *self {
-            Subject::Load => Ok(std::process::id()),
-            Subject::Process { pid } if Path::new(&format!("/proc/{pid}")).exists() => Ok(pid),
-            Subject::Process { pid } => Err(TraceError::NoProcess { pid }),
-            Subject::Device { .. } => Ok(0),
+            Subject::Process { pid } | Subject::Tree { pid } => Some(pid),
+            Subject::Load | Subject::Device { .. } => None,
         }
     }
 }
 
-/// Processes have other numbers in a container than in the kernel, whose numbers the programs compare.
-pub(crate) fn numbers_are_the_kernels() -> bool {
-    // PROC_PID_INIT_INO of include/linux/proc_ns.h.
-    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|name| name.as_os_str() == "pid:[4026531836]")
+fn named(pid: u32) -> String {
+    match std::fs::read_to_string(format!("/proc/{pid}/comm")) {
+        Ok(name) => format!("process {pid} ({})", name.trim()),
+        Err(_) => format!("process {pid}"),
+    }
 }
 
 /// The devices to count, with their numbers as the kernel packs them.

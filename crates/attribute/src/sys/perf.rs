@@ -40,6 +40,7 @@ const SAMPLE_CPU: u64 = 1 << 7;
 const INHERIT: u64 = 1 << 1;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const FREQUENCY: u64 = 1 << 10;
+const TASK: u64 = 1 << 13;
 const WATERMARK: u64 = 1 << 14;
 const PRECISE_SHIFT: u32 = 15;
 const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
@@ -115,7 +116,9 @@ impl Event {
             Attributes {
                 sample_period: period,
                 sample_type: SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_CALLCHAIN | SAMPLE_CPU,
+                // Processes that begin are told in the same ring.
                 flags: frequency
+                    | TASK
                     | WATERMARK
                     | USE_CLOCK
                     | EXCLUDE_CALLCHAIN_USER

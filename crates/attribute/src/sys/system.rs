@@ -72,9 +72,9 @@ const READ_NOTHING: [u64; 8] = [
     0x0000_0000_0000_0095,
 ];
 
-/// Loads a BPF program that changes nothing for the tracepoint whose type has this number, attaches it, and takes it out
-/// again. The act that failed comes with the error.
-pub(crate) fn try_tracing(tracepoint_type: u32) -> Result<(), (&'static str, io::Error)> {
+/// Loads a BPF program that changes nothing for the tracepoint whose type has this number, and attaches it until the
+/// descriptor is dropped. The act that failed comes with the error.
+pub(crate) fn try_tracing(tracepoint_type: u32) -> Result<OwnedFd, (&'static str, io::Error)> {
     let license = c"Dual MIT/GPL";
     let load = ProgramLoad {
         program_kind: PROGRAM_TRACING,
@@ -94,7 +94,7 @@ pub(crate) fn try_tracing(tracepoint_type: u32) -> Result<(), (&'static str, io:
     let attached = unsafe {
         libc::syscall(libc::SYS_bpf, BPF_RAW_TRACEPOINT_OPEN, &raw const open, size_of::<TracepointOpen>())
     };
-    owned(attached).map(drop).map_err(|error| ("attach a BPF program", error))
+    owned(attached).map_err(|error| ("attach a BPF program", error))
 }
 
 fn owned(status: libc::c_long) -> io::Result<OwnedFd> {

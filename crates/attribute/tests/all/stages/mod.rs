@@ -6,3 +6,4 @@ mod known;
 mod load;
 mod process;
 mod refused;
+mod tree;
