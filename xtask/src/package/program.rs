@@ -51,6 +51,8 @@ pub(super) fn packages(source: &PackageSource) -> Result<Vec<PathBuf>> {
         let root = source.fresh(&format!("{NAME}-{processor}"))?;
         super::place(program, &root.join("usr/bin").join(NAME))?;
         manual(own, &root.join("usr/share"))?;
+        let service = source.root.join("xtask/debian/iostack-watch.service");
+        super::place(&service, &root.join("usr/lib/systemd/system/iostack-watch.service"))?;
         let notices = root.join("usr/share/doc").join(NAME).join("third-party");
         write(&notices, notices::of(&source.root, NAME, triple)?.as_bytes())?;
         compress(&[notices])?;

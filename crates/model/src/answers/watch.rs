@@ -303,6 +303,7 @@ pub struct Watch {
     /// Sums of all intervals; of slow I/Os, sleeps and events the longest.
     pub whole: WatchSlice,
     /// Latency over time by device.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub heat: Vec<(String, Heat)>,
     /// Number of CPUs, of whose time the cost is a share.
     pub cpus: u32,

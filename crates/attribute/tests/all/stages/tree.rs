@@ -24,7 +24,10 @@ fn ninety_seven_reads_of_children_and_theirs_are_counted_as_97() {
     let mut shell = Command::new("sh");
     shell.args(["-c", &words]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = shell.spawn().expect("there is a shell");
-    let Some(trace) = attach(test, &Subject::Tree { pid: child.id() }, &Storage::default()) else { return };
+    let Some(trace) = attach(test, &Subject::Tree { pid: child.id() }, &Storage::default()) else {
+        child.kill().and_then(|()| child.wait()).expect("it only waits");
+        return;
+    };
     child.stdin.take().expect("a pipe").write_all(b"\n").expect("the shell waits");
     child.wait_with_output().expect("all of them end");
     let stages = trace.finish();

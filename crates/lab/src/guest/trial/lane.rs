@@ -221,7 +221,7 @@ impl<'a> Lane<'a> {
             }
             _ => self.findings.errors += 1,
         }
-        for text in wrong {
+        if let Some(text) = wrong {
             self.findings.wrong(text);
         }
         told.as_ref().is_ok_and(|moved| *moved == length)
