@@ -200,7 +200,6 @@ struct task_struct {
 	struct files_struct *files;
 	struct bio_list *bio_list;
 	struct css_set *cgroups;
-	struct task_struct *group_leader;
 	unsigned in_iowait : 1;
 	/* Of a thread of the kernel, since 5.17. */
 	void *worker_private;

@@ -269,9 +269,7 @@ impl<'a> Lab<'a> {
         let place = disk.prepare(&self.cache, &mut image, first, self.say)?;
         let options = options(request, device, capacity_mib, &shapes);
         let modules = self.modules(request, device, &kernel, &options)?;
-        for one in &modules {
-            image.file(&format!("{MODULES}/{}.ko", one.name), &one.bytes);
-        }
+        image.files(modules.iter().map(|one| (format!("{MODULES}/{}.ko", one.name), &one.bytes[..])));
         let symbols = self.cache.root().join("symbols").join(kernel.identity()?);
         let known_symbols = fs::read_to_string(&symbols).ok();
         let ask_symbols = counts && known_symbols.is_none();

@@ -54,6 +54,13 @@ impl Image {
         self.add(Path::new(path), FILE, bytes);
     }
 
+    /// Adds files that are no programs.
+    pub fn files<'a>(&mut self, files: impl IntoIterator<Item = (String, &'a [u8])>) {
+        for (path, bytes) in files {
+            self.file(&path, bytes);
+        }
+    }
+
     /// Adds a program.
     pub fn program(&mut self, path: &str, bytes: &[u8]) {
         self.add(Path::new(path), PROGRAM, bytes);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * How long threads sleep, who wakes them, and behind whom they wait for a CPU.
+ *
+ * Part of watch.bpf.c, behind its maps.
+ */
+#ifndef IOSTACK_SLEEPS_H
+#define IOSTACK_SLEEPS_H
+
+/* A process ends: its rows keep its name. */
+SECTION("tp_btf/sched_process_exit")
+int watch_exit(__u64 *context)
+{
+	struct task_struct *task = (void *)context[0];
+	__u32 process = task->tgid;
+	struct name name = {};
+
+	if (task->pid != task->tgid)
+		return 0;
+	this_cpu();
+	bpf_probe_read_kernel_str(name.text, sizeof(name.text), task->comm);
+	bpf_map_update_elem(&names, &process, &name, BPF_ANY);
+	return 0;
+}
+
+ALWAYS_INLINE bool waits_for_io(struct task_struct *task)
+{
+	__u64 field = 0;
+
+	bpf_probe_read_kernel(&field, sizeof(field),
+			      (void *)task + __builtin_preserve_field_info(task->in_iowait, 0));
+	field <<= __builtin_preserve_field_info(task->in_iowait, 4);
+	field >>= __builtin_preserve_field_info(task->in_iowait, 5);
+	return field != 0;
+}
+
+/* Asleep until an event that no signal replaces; or for an I/O. */
+ALWAYS_INLINE bool sleeps(struct task_struct *task)
+{
+	__u32 state = task->__state;
+
+	if (!state || state & STATE_NO_LOAD || task->flags & PF_KTHREAD || task->tgid == (int)watcher)
+		return 0;
+	return state & STATE_ASLEEP || waits_for_io(task);
+}
+
+SECTION("tp_btf/sched_waking")
+int watch_waking(__u64 *context)
+{
+	struct task_struct *task = (void *)context[0], *waker;
+	struct thread *thread;
+
+	if (task->flags & PF_KTHREAD || !(task->__state & 3))
+		return 0;
+	this_cpu();
+	thread = thread_of(task->pid);
+	if (!thread || !thread->asleep || thread->woken)
+		return 0;
+	thread->woken = bpf_ktime_get_ns();
+	waker = bpf_get_current_task_btf();
+	thread->waker = waker->pid;
+	bpf_probe_read_kernel_str(thread->waker_name, sizeof(thread->waker_name), waker->comm);
+	return 0;
+}
+
+ALWAYS_INLINE void tell_sleep(struct thread *thread, struct task_struct *task, struct task_struct *behind, __u64 now)
+{
+	struct told_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+
+	if (!event) {
+		count(0);
+		return;
+	}
+	__builtin_memset(event, 0, sizeof(*event));
+	event->what = TOLD_WAIT;
+	event->owner = owner_of(task);
+	event->queue = thread->asleep;
+	event->issue = thread->woken ? thread->woken : now;
+	event->complete = now;
+	event->thread = task->pid;
+	event->cpu = bpf_get_smp_processor_id();
+	event->waker = thread->waker;
+	event->behind = behind->pid;
+	bpf_probe_read_kernel_str(event->name, sizeof(event->name), task->comm);
+	__builtin_memcpy(event->waker_name, thread->waker_name, sizeof(event->waker_name));
+	bpf_probe_read_kernel_str(event->behind_name, sizeof(event->behind_name), behind->comm);
+	bpf_get_task_stack(task, event->frames, sizeof(event->frames), 0);
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+ALWAYS_INLINE void wakes_up(struct thread *thread, struct task_struct *task, struct task_struct *behind, __u64 now)
+{
+	struct owner owner = owner_of(task);
+	struct wait_key key = { .cgroup = owner.cgroup, .process = owner.process };
+	struct wait *wait = bpf_map_lookup_elem(&waits, &key), fresh = {};
+	__u64 woken = thread->woken ? thread->woken : now, *limit;
+	__u32 which = 3;
+
+	if (!wait) {
+		bpf_map_update_elem(&waits, &key, &fresh, BPF_NOEXIST);
+			wait = bpf_map_lookup_elem(&waits, &key);
+	}
+	if (wait) {
+		wait->sleeps++;
+		wait->slept += woken - thread->asleep;
+		wait->runnable += now - woken;
+	}
+	limit = bpf_map_lookup_elem(&counters, &which);
+	if (limit && is_slow(limit, now - thread->asleep))
+		tell_sleep(thread, task, behind, now);
+	thread->asleep = 0;
+}
+
+SECTION("tp_btf/sched_switch")
+int watch_switch(__u64 *context)
+{
+	struct task_struct *previous, *next;
+	struct thread *thread;
+	__u32 place;
+
+	/* Two pairs of loads, kept apart as in `first_argument`. */
+	if (switch_argument) {
+		previous = (void *)context[2];
+		next = (void *)context[3];
+		BARRIER();
+	} else {
+		previous = (void *)context[1];
+		next = (void *)context[2];
+	}
+	if (!context[0] && sleeps(previous)) {
+		this_cpu();
+		thread = thread_of(previous->pid);
+		if (thread) {
+			thread->asleep = bpf_ktime_get_ns();
+			thread->woken = 0;
+			thread->waker = 0;
+			thread->waker_name[0] = 0;
+		}
+	}
+	if (next->flags & PF_KTHREAD)
+		return 0;
+	place = next->pid & (THREADS - 1);
+	thread = bpf_map_lookup_elem(&threads, &place);
+	if (thread && thread->asleep && thread->number == (__u32)next->pid) {
+		this_cpu();
+		wakes_up(thread, next, previous, bpf_ktime_get_ns());
+	}
+	return 0;
+}
+
+#endif
