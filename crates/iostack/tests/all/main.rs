@@ -10,6 +10,7 @@ mod docs;
 mod fio_files;
 mod fio_status;
 mod fleet;
+mod follow;
 mod interrupted;
 mod lab;
 mod manual;
