@@ -18,7 +18,8 @@ use crate::sys::command::{self, Reaped};
 #[derive(Debug)]
 pub struct Command {
     pid: u32,
-    name: String,
+    /// The program as it was typed.
+    typed: String,
     /// Written to, it lets the command run; dropped before that, it lets it end.
     gate: Option<io::PipeWriter>,
     starter: Option<JoinHandle<io::Result<std::process::Child>>>,
@@ -46,11 +47,10 @@ impl Command {
             return Err(ended.err().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into()));
         }
         let pid = u32::from_ne_bytes(pid);
-        let name =
-            std::path::Path::new(program).file_name().unwrap_or(program).to_string_lossy().into_owned();
+        let typed = program.to_string_lossy().into_owned();
         let (gate, starter) = (Some(gate), Some(starter));
         let calls_before = calls(pid).unwrap_or(0);
-        Ok(Command { pid, name, gate, starter, status: None, calls: Some(0), calls_before })
+        Ok(Command { pid, typed, gate, starter, status: None, calls: Some(0), calls_before })
     }
 
     /// The number of its process.
@@ -58,9 +58,14 @@ impl Command {
         self.pid
     }
 
+    /// The program as it was typed.
+    pub fn typed(&self) -> &str {
+        &self.typed
+    }
+
     /// Name of the program, without its folder.
     pub fn name(&self) -> &str {
-        &self.name
+        self.typed.rsplit('/').next().unwrap_or_default()
     }
 
     /// Lets it run; an error when there is no such program.

@@ -6,6 +6,7 @@
 //!   outcome  ──► fio        JSON, JSON+, terse and logs that fio's readers take
 //!   repro    ──► markdown   the pages of the manual
 //!   answers  ──► table      CSV, Parquet, metrics
+//!   layers   ──► stacks     folded, for speedscope, for the Firefox profiler
 //!
 //! Every function here is pure: it takes what was measured and returns a string. Nothing is computed that the
 //! outcome does not hold, so that two reports of one outcome never disagree. Start reading at [`check`].
@@ -19,6 +20,7 @@ mod inside;
 mod lists;
 mod pages;
 mod platform;
+pub mod stacks;
 pub mod table;
 pub mod text;
 mod told;

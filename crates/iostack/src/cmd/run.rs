@@ -66,6 +66,17 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Ended> {
 
 /// Runs all jobs, looked at as `wanted`, and prints. `rules` give functions their layers.
 pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>) -> anyhow::Result<Ended> {
+    load_beside(args, wanted, rules, [], |_, _| Ok(()))
+}
+
+/// The same with more files beside the answer, which `write` writes.
+pub(crate) fn load_beside<'a>(
+    args: &'a RunArgs,
+    wanted: Wanted,
+    rules: Option<&'static Rules>,
+    files: impl IntoIterator<Item = Output<'a>>,
+    write: impl FnOnce(&OutcomeFile, &Talk) -> anyhow::Result<()>,
+) -> anyhow::Result<Ended> {
     let talk = args.answer.talk();
     let cpus = iostack_host::machine().cpu.cores_online;
     let gathered = gather::gather(&args.jobs, &args.section, &args.flags.options, args.lenient, cpus)?;
@@ -76,7 +87,12 @@ pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>
     for job in &mut jobs {
         job.split_latency |= args.answer.is_fio();
     }
-    save::refuse(outputs(args).chain(log_outputs(&fio::log_names(&jobs), args.destroy_data)))?;
+    let logs = fio::log_names(&jobs);
+    let mut wanted_files: Vec<Output<'_>> = outputs(args).collect();
+    for file in files {
+        wanted_files.push(file);
+    }
+    save::refuse(wanted_files.into_iter().chain(log_outputs(&logs, args.destroy_data)))?;
     let table = TargetTable::new(args.target.clone(), args.destroy_data).with_rules(rules);
     let target = table.target(args.on.as_deref())?;
     // What a file says is meant as it says it.
@@ -86,7 +102,8 @@ pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>
         }
     }
     let ran = FinishedRun::of_jobs(jobs, target, args.destroy_data, wanted, &talk)?;
-    ran.end(args.answer.tell_but_page(&ran.file, &talk), args.answer.html.as_ref(), &talk)
+    let told = args.answer.tell_but_page(&ran.file, &talk).and(write(&ran.file, &talk));
+    ran.end(told, args.answer.html.as_ref(), &talk)
 }
 
 /// Output files except logs.

@@ -1,4 +1,4 @@
-//! `iostack stages`: where the latency of an I/O goes, for a load of our own or for what runs already.
+//! `iostack stages`: where the latency of an I/O goes, for a load of our own, a command, or what runs already.
 
 use iostack_attribute::stages::Subject;
 use iostack_engine::path::tracing;
@@ -7,7 +7,7 @@ use iostack_model::answers::labelled;
 use iostack_model::{Stages, Storage};
 use iostack_target::Wanted;
 
-use crate::cmd::attach::{self, Pictures};
+use crate::cmd::attach::{self, CommandArgs, FollowArgs, Followed, Pictures, Whom};
 use crate::cmd::run::{self, RunArgs};
 use crate::exit::Ended;
 use crate::written;
@@ -15,14 +15,15 @@ use crate::written;
 /// Arguments of `iostack stages`.
 #[derive(clap::Args)]
 pub(crate) struct StagesArgs {
-    /// Look at a process that runs already, for --runtime (10 s).
-    #[arg(long, value_name = "PID", conflicts_with = "device")]
-    pid: Option<u32>,
+    #[command(flatten)]
+    follow: FollowArgs,
     /// Look at a block device, whoever uses it, for --runtime (10 s).
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["pid", "command"])]
     device: Option<String>,
     #[command(flatten)]
     run: RunArgs,
+    #[command(flatten)]
+    command: CommandArgs,
 }
 
 const PICTURES: Pictures<Stages> = Pictures {
@@ -33,34 +34,43 @@ const PICTURES: Pictures<Stages> = Pictures {
 
 /// Looks and prints.
 pub(crate) fn run(args: &StagesArgs) -> anyhow::Result<Ended> {
-    let (subject, storage, what) = match (args.pid, &args.device) {
-        (Some(pid), _) => (Subject::Process { pid }, Storage::default(), "--pid"),
-        (None, Some(typed)) => {
-            let storage = device(typed)?;
-            let name = storage.top().map(|device| device.name.clone()).unwrap_or_default();
-            return look(args, &Subject::Device { name: &name }, &storage, "--device");
-        }
-        (None, None) => {
-            let wanted = Wanted { stages: true, ..args.run.wanted() };
-            return run::load(&args.run, wanted, None);
-        }
-    };
-    look(args, &subject, &storage, what)
+    if let Some(typed) = &args.device {
+        return of_device(args, typed);
+    }
+    let whom = Whom { follow: &args.follow, command: &args.command };
+    if !whom.is_named() {
+        let wanted = Wanted { stages: true, ..args.run.wanted() };
+        return run::load(&args.run, wanted, None);
+    }
+    save::refuse(run::outputs(&args.run))?;
+    let runtime = attach::runtime(&args.run, whom.what(""))?;
+    let ladder = attach::ladder();
+    let Some(mut followed) = whom.begin()? else { unreachable!("one of them was given") };
+    let Followed { pid, children, .. } = followed;
+    let subject = if children { Subject::Tree { pid } } else { Subject::Process { pid } };
+    let mut trace = tracing::follow(&subject, &Storage::default(), &ladder)?;
+    if let Some(command) = &followed.command {
+        trace = trace.called(format!("command {}", command.name()));
+    }
+    let talk = args.run.answer.talk();
+    followed.watch(&talk, runtime, &PICTURES, || trace.so_far())?;
+    let mut stages = trace.finish();
+    let end = attach::tell_end(&followed, &talk, &mut stages.notes);
+    let next = whom.again("layers", "where its clocks go").unwrap_or_default();
+    attach::print(&args.run, &talk, &stages, &PICTURES, &next)?;
+    Ok(end)
 }
 
-fn look(args: &StagesArgs, subject: &Subject<'_>, storage: &Storage, what: &str) -> anyhow::Result<Ended> {
+fn of_device(args: &StagesArgs, typed: &str) -> anyhow::Result<Ended> {
     let talk = args.run.answer.talk();
+    let storage = device(typed)?;
+    let name = storage.top().map(|device| device.name.clone()).unwrap_or_default();
     save::refuse(run::outputs(&args.run))?;
-    let runtime = attach::runtime(&args.run, what)?;
-    let mut trace = tracing::follow(subject, storage, &attach::ladder())?;
-    let pid = args.pid;
-    attach::watch(&talk, runtime, &PICTURES, || trace.so_far(), || pid.is_some_and(has_ended));
-    let stages = trace.finish();
-    let next = match pid {
-        Some(pid) => format!("iostack layers --pid {pid}    # where its clocks go"),
-        None => "iostack layers --machine    # where the clocks go".to_owned(),
-    };
-    attach::print(&args.run, &talk, &stages, &PICTURES, &next)?;
+    let runtime = attach::runtime(&args.run, "--device")?;
+    let mut trace = tracing::follow(&Subject::Device { name: &name }, &storage, &attach::ladder())?;
+    attach::watch(&talk, runtime, &PICTURES, || trace.so_far(), || false);
+    let next = "iostack layers --machine    # where the clocks go";
+    attach::print(&args.run, &talk, &trace.finish(), &PICTURES, next)?;
     Ok(Ended::Done)
 }
 
@@ -74,9 +84,4 @@ fn device(typed: &str) -> anyhow::Result<Storage> {
         "`{typed}` is no block device; see /sys/block for those there are"
     );
     Ok(storage)
-}
-
-/// True when nothing runs under this number any more.
-pub(crate) fn has_ended(pid: u32) -> bool {
-    !std::path::Path::new(&format!("/proc/{pid}")).exists()
 }

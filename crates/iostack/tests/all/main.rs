@@ -8,6 +8,7 @@ mod digests;
 mod docs;
 mod fio_files;
 mod fio_status;
+mod follow;
 mod interrupted;
 mod lab;
 mod manual;

@@ -42,7 +42,7 @@ const FILES: &[(&str, &[&str], How)] = &[
     (RUN, &["--output", "--html", "--timeline", "--csv", "--parquet"], How::Run),
     (AB, &["--output", "--html", "--csv", "--parquet"], How::Run),
     (STAGES, &["--output", "--html", "--timeline", "--csv", "--parquet"], How::Run),
-    ("layers --pid 1", &["--output", "--html"], How::Refuse),
+    ("layers --pid 1", &["--output", "--html", "--folded", "--speedscope", "--firefox"], How::Refuse),
     ("layers --on sim:zero", &["--timeline", "--csv", "--parquet"], How::Refuse),
     ("watch --runtime 1ms", &["--output", "--html", "--csv", "--parquet"], How::Refuse),
     (WHY, &["--output", "--html", "--csv", "--parquet"], How::Run),

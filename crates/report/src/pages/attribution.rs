@@ -38,3 +38,31 @@ fn answer(traced: Option<&Stages>, sampled: Option<&Layers>) -> String {
     }
     if told.is_empty() { "Nothing was seen".to_owned() } else { told.join(" ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use iostack_model::{Nanos, ProcessClocks, ProcessStages};
+
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn each_process_of_a_tree_has_a_row_and_one_alone_has_none() {
+        let (mut traced, mut sampled) = (fixture::stages_of_process(), fixture::layers());
+        let line = |document: Document, begin: &str| {
+            let lines: Vec<String> = document.text().lines().map(str::to_owned).collect();
+            lines.into_iter().find(|line| line.starts_with(begin))
+        };
+        assert_eq!(line(attribution(Some(&traced), None), "PROCESS"), None);
+        let row = |pid, name: &str, ios| ProcessStages { pid, name: name.to_owned(), ios, mean_ns: 1500.0 };
+        traced.processes = vec![row(4242, "dd", 75), row(0, "", 25)];
+        let told = |begin| line(attribution(Some(&traced), None), begin).expect("a row");
+        let words = |line: String| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(told("dd ")), ["dd", "4242", "75", "75.0", "1.5", "us"]);
+        assert_eq!(words(told("others ")), ["others", "-", "25", "25.0", "1.5", "us"]);
+        let row = |pid, name: &str, ms| ProcessClocks { pid, name: name.to_owned(), time: Nanos::millis(ms) };
+        sampled.processes = vec![row(8, "dd", 5), row(7, "sh", 3)];
+        let told = line(attribution(None, Some(&sampled)), "sh ").expect("a row");
+        assert_eq!(words(told)[..2], ["sh", "7"]);
+    }
+}

@@ -3,7 +3,7 @@
 use iostack_model::{Clocks, Hardware, LayerRow, Layers, Nanos, Quality};
 
 use super::ladder;
-use super::stages::ratio;
+use super::stages::{PROCESSES, process_name, ratio};
 use crate::document::{Bar, Block, Cell, Column, Row, Section, Table};
 use crate::html::colours::Colours;
 use crate::html::flame;
@@ -31,6 +31,9 @@ pub(crate) fn section(layers: &Layers) -> Section {
         if !layers.functions.is_empty() && layers.samples > 0 {
             section.table(by_function(layers));
         }
+    }
+    if layers.processes.len() > 1 {
+        section.put(Block::Table(by_process(layers)));
     }
     trust(layers, &mut section);
     section
@@ -171,6 +174,18 @@ fn by_function(layers: &Layers) -> Table {
         .words("layer", |row| &row.layer)
         .words("kind", |row| &row.kind);
     Table { shown: FUNCTIONS.0, ..table.done() }
+}
+
+fn by_process(layers: &Layers) -> Table {
+    let all: f64 = layers.processes.iter().map(|process| process.time.0 as f64).sum();
+    let columns = ["process", "pid", unit(layers), "%", "time"];
+    let mut table = Table { shown: PROCESSES.0, ..Table::of(&columns) };
+    for process in layers.processes.iter().take(PROCESSES.1) {
+        let [name, pid] = process_name(&process.name, process.pid);
+        let took = process.time.0 as f64;
+        table.row([name, pid, clocks_text(layers, took), percent(ratio(took, all)), time(took)]);
+    }
+    table
 }
 
 fn trust(layers: &Layers, section: &mut Section) {

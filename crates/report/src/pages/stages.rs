@@ -40,8 +40,30 @@ pub(crate) fn section(stages: &Stages) -> Section {
     if !stages.devices.is_empty() {
         section.table(devices(stages));
     }
+    if stages.processes.len() > 1 {
+        section.put(Block::Table(by_process(stages)));
+    }
     trust(stages, &mut section);
     section
+}
+
+/// Processes told on the screen and before the fold of a page, and in all.
+pub(super) const PROCESSES: (usize, usize) = (10, 100);
+
+/// Name and number of a process.
+pub(super) fn process_name(name: &str, pid: u32) -> [String; 2] {
+    if pid == 0 { ["others".to_owned(), "-".to_owned()] } else { [name.to_owned(), pid.to_string()] }
+}
+
+fn by_process(stages: &Stages) -> Table {
+    let all: f64 = stages.processes.iter().map(|process| process.ios as f64).sum();
+    let mut table = Table { shown: PROCESSES.0, ..Table::of(&["process", "pid", "I/Os", "% I/Os", "mean"]) };
+    for process in stages.processes.iter().take(PROCESSES.1) {
+        let (ios, mean) = (process.ios as f64, time(process.mean_ns));
+        let [name, pid] = process_name(&process.name, process.pid);
+        table.row([name, pid, brief(ios), percent(ratio(ios, all)), mean]);
+    }
+    table
 }
 
 /// Word for what is counted: a device has bios, whoever's I/Os they are.
