@@ -69,10 +69,11 @@ impl ChainArgs {
 
     /// Writes what is wanted; what cannot be written does not keep the rest from being so.
     fn write(&self, layers: &Layers, talk: &Talk) -> anyhow::Result<()> {
-        let wanted = self.forms().into_iter().filter_map(|(_, path, form)| Some((path?, form)));
-        wanted.fold(Ok(()), |so_far, (path, form)| {
-            so_far.and(written::beside("call chains", path, &form(layers), talk))
-        })
+        let mut all = Ok(());
+        for (path, form) in self.forms().into_iter().filter_map(|(_, path, form)| Some((path?, form))) {
+            all = all.and(written::beside("call chains", path, &form(layers), talk));
+        }
+        all
     }
 }
 

@@ -257,12 +257,14 @@ fn a_new_thread_begins_where_it_was_forked() {
     assert!(drawn.starts_with("user 2\n sys_read 4\n"), "{drawn}");
 }
 
+/// Functions, where in them, and how many instructions.
+type Steps<'a> = &'a [(&'a str, u64, u64)];
+
 #[test]
 fn what_a_trampoline_leads_to_is_its_callers_a_cold_part_is_its_functions_and_a_block_ends_with_a_function() {
     const THUNK: &str = "__x86_indirect_thunk_rax";
     let kernel = TestKernel(["a", "b", "a.cold", THUNK].map(|name| (name, None)).to_vec());
     let cold = [("a.cold", 8, 4), ("b", 0, 1), ("a.cold", 24, 1), ("a", 16, 2)];
-    type Steps<'a> = &'a [(&'a str, u64, u64)];
     let cases: [(Steps<'_>, &str); 3] = [
         (
             &[("a", 0, 2), (THUNK, 0, 1), ("b", 0, 3), ("a", 8, 1)],
