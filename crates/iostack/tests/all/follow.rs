@@ -184,7 +184,7 @@ fn the_exit_code_of_a_command_is_told_and_its_output_passes_through() {
         assert!(printed.starts_with("hello\n"), "{printed}");
         let said = said(&output);
         assert!(said.contains("there\n") && said.contains("sh ended with exit code 3."), "{said}");
-        assert!(text.contains("sh ended with exit code 3."), "{printed}");
+        assert!(printed.contains("sh ended with exit code 3."), "{printed}");
     }
     let killed = with_shell(&room, "stages --json", "kill -9 $$");
     assert!(said(&killed).contains("sh ended by signal: 9"), "{}", said(&killed));

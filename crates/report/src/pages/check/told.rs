@@ -113,8 +113,8 @@ fn paths(step: &Step, _: &[&Caveat]) -> String {
     let smallest = step.points.iter().map(|point| point.x).fold(f64::INFINITY, f64::min);
     let some: Vec<&Point> = step.points.iter().filter(|point| point.x <= smallest).collect();
     // Said once what the parentheses hold.
-    let whats = std::iter::once("CPU ").chain(std::iter::repeat(""));
-    let told = some.iter().zip(whats).map(|(point, what)| {
+    let subjects = std::iter::once("CPU ").chain(std::iter::repeat(""));
+    let told = some.iter().zip(subjects).map(|(point, what)| {
         let cost = point.outcome.cpu_ns_per_io().map(|ns| format!(" ({what}{})", Nanos(ns as u64)));
         format!("{} {}{}", point.series, rate(point.outcome.iops.mean), cost.unwrap_or_default())
     });
