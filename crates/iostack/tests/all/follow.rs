@@ -271,9 +271,10 @@ fn a_container_with_process_numbers_of_its_own_sees_the_same() {
     let pid = rows(&stages, "dd")[0]["pid"].as_u64().expect("a number");
     assert!(pid < 100, "as it is numbered there: {pid}");
 
-    // A process that runs already, with other numbers than the kernel's; a FIFO lets it go on.
+    // A process that runs already, with other numbers than the kernel's; a FIFO lets it go on when SIGTERM is heard: SIGINT is ignored behind `&`.
     let words = format!(
-        "mkfifo go; {slow} & {IOSTACK} stages --pid $! --quiet --json --runtime 20s & sleep 4; echo >go; wait"
+        "mkfifo go; {slow} & {IOSTACK} stages --pid $! --quiet --json --runtime 20s & look=$!; \
+         until grep -q '^SigCgt:.*[4567cdef]...$' /proc/$look/status; do sleep 0.1; done; echo >go; wait"
     );
     let output = in_namespace(&room, &words).expect("as before");
     assert_eq!(direct(&answer(&output)), 97, "{}", said(&output));
