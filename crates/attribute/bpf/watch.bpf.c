@@ -629,8 +629,9 @@ int watch_complete(__u64 *context)
 		if (flight) {
 			add(flight, 1, 0, now);
 			io_ends(flight, bio, request->__data_len, now);
-		} else {
-			add_unseen(request, 0, now);
+		} else if (request->__data_len) {
+			/* Without data it is the second end of a write behind a flush, which has been counted. */
+			add_unseen(request, request->__data_len, now);
 		}
 	}
 	for (i = 0; i < CHAIN_MAX && bio; i++) {

@@ -76,13 +76,13 @@ pub(super) struct Kernel {
     pub(super) missing: Vec<&'static str>,
 }
 
-/// Program, tracepoint, numbers of arguments we know; false where the watch goes on without it.
+/// Program, tracepoint, numbers of arguments we know; false where the watch goes on without it. Ends are seen before beginnings are:
+/// otherwise what ends while we attach would stay in flight for ever.
 const PROGRAMS: [(&str, &str, &[usize], bool); 14] = [
-    ("watch_bio_queue", "block_bio_queue", &[1, 2], true),
-    ("watch_insert", "block_rq_insert", &[1, 2], true),
-    ("watch_issue", "block_rq_issue", &[1, 2], true),
     ("watch_complete", "block_rq_complete", &[3], true),
     ("watch_bio_complete", "block_bio_complete", &[1, 2, 3], true),
+    ("watch_insert", "block_rq_insert", &[1, 2], true),
+    ("watch_issue", "block_rq_issue", &[1, 2], true),
     ("watch_switch", "sched_switch", &[3, 4], true),
     ("watch_waking", "sched_waking", &[1], true),
     ("watch_exit", "sched_process_exit", &[1, 2], true),
@@ -92,6 +92,7 @@ const PROGRAMS: [(&str, &str, &[usize], bool); 14] = [
     ("watch_work_ends", "workqueue_execute_end", &[2], false),
     ("watch_handle", "jbd2_handle_start", &[5], false),
     ("watch_commit_begins", "jbd2_start_commit", &[2], false),
+    ("watch_bio_queue", "block_bio_queue", &[1, 2], true),
 ];
 
 impl Kernel {

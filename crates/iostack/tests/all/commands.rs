@@ -43,7 +43,7 @@ const TRIALS: &[(&str, Trial)] = &[
     ("iostack serve", Flags), // a disk for whoever reads
     ("iostack sim ", Run),
     ("iostack history", Flags), // of what its reader keeps
-    ("iostack why", Flags), // of this host
+    ("iostack why", Flags),     // of this host
     ("iostack compare ", Run),
     ("iostack report ", Run),
     ("sim:", Run),

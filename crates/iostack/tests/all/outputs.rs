@@ -71,12 +71,12 @@ fn outputs(how: Option<How>) -> impl Iterator<Item = (&'static str, &'static str
     rows.flat_map(|(command, flags, _)| flags.iter().map(|flag| (*command, *flag)))
 }
 
-/// Flags with a file that is read; `serve.rs` tries the store, which is no result.
+/// Flags with a file that is read; `serve.rs` tries the store, and the recorder its folder, which are no results.
 const READ: &[&str] =
-    &["--store", "--job", "--costs", "--assert", "--rules", "--replay", "--source", "--copy"];
+    &["--store", "--record", "--job", "--costs", "--assert", "--rules", "--replay", "--source", "--copy"];
 
 /// Flags whose value is a directory.
-const DIRECTORIES: &[(&str, &str)] = &[("repro", "--svg"), ("check", "--output"), ("watch", "--record")];
+const DIRECTORIES: &[(&str, &str)] = &[("repro", "--svg"), ("check", "--output")];
 
 /// Commands and what they print in each of their forms.
 const STDOUT: &[&str] = &[
