@@ -43,8 +43,8 @@ impl Command {
         let starter = std::thread::Builder::new().spawn(move || wanted.spawn())?;
         let mut pid = [0; 4];
         if number.read_exact(&mut pid).is_err() {
-            let started = starter.join().expect("it only starts a program");
-            return Err(started.err().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into()));
+            let ended = starter.join().expect("it only starts a program");
+            return Err(ended.err().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into()));
         }
         let pid = u32::from_ne_bytes(pid);
         let typed = program.to_string_lossy().into_owned();

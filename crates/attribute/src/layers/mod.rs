@@ -288,6 +288,7 @@ impl LayerTrace {
     }
 
     /// The same, of a subject that has words of its own: a command that we run.
+    #[must_use]
     pub fn called(mut self, subject: String) -> LayerTrace {
         self.conditions.name = subject;
         self.conditions.is_command = true;

@@ -158,6 +158,7 @@ impl StageTrace {
     }
 
     /// The same, of a subject that has words of its own: a command that we run.
+    #[must_use]
     pub fn called(mut self, subject: String) -> StageTrace {
         self.subject = subject;
         self.is_command = true;

@@ -139,16 +139,12 @@ impl Followed {
         so_far: impl FnMut() -> T,
     ) -> anyhow::Result<()> {
         let pid = self.pid;
-        match &mut self.command {
-            Some(command) => {
-                self.was_cut = watch_command(talk, command, runtime)?;
-                Ok(())
-            }
-            None => {
-                watch(talk, runtime, pictures, so_far, || has_ended(pid));
-                Ok(())
-            }
+        if let Some(command) = &mut self.command {
+            self.was_cut = watch_command(talk, command, runtime)?;
+        } else {
+            watch(talk, runtime, pictures, so_far, || has_ended(pid));
         }
+        Ok(())
     }
 
     /// How the command ended, in a sentence, and whether it did so well.

@@ -70,9 +70,9 @@ impl ChainArgs {
     /// Writes what is wanted; what cannot be written does not keep the rest from being so.
     fn write(&self, layers: &Layers, talk: &Talk) -> anyhow::Result<()> {
         let wanted = self.forms().into_iter().filter_map(|(_, path, form)| Some((path?, form)));
-        wanted.fold(Ok(()), |so_far, (path, form)| {
-            so_far.and(written::beside("call chains", path, &form(layers), talk))
-        })
+        let each = wanted.map(|(path, form)| written::beside("call chains", path, &form(layers), talk));
+        let all: Vec<anyhow::Result<()>> = each.collect();
+        all.into_iter().collect()
     }
 }
 

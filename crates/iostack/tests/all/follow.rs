@@ -120,6 +120,7 @@ fn children_of_a_process_that_runs_already_are_found_and_followed() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     room.file("over", "");
+    let _reaped = shell.end();
     let told = [tree, alone].map(|look| {
         let (_, data, said) = look.end();
         serde_json::from_str::<Value>(&data).unwrap_or_else(|error| panic!("{error}: {said}"))
@@ -142,16 +143,16 @@ fn the_clocks_of_a_tree_are_those_that_the_shell_counts_itself() {
     if !can("tracing", test) {
         return;
     }
-    let room = room("follow-clocks");
+    let place = room("follow-clocks");
     let busy = "dd if=/dev/zero of=/dev/null bs=64k count=60000 status=none";
     let words = format!("{busy}; ({busy}); {busy} & wait; times");
-    let output = with_shell(&room, "layers --quiet --json", &words);
+    let output = with_shell(&place, "layers --quiet --json", &words);
     let layers = answer(&output);
-    let text = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     // The last two figures of `times`: user and system time of its children, as in `0m0.250s`.
     let figures: Vec<f64> =
-        text.lines().take(2).flat_map(str::split_whitespace).filter_map(seconds).collect();
-    assert_eq!(figures.len(), 4, "{text}");
+        printed.lines().take(2).flat_map(str::split_whitespace).filter_map(seconds).collect();
+    assert_eq!(figures.len(), 4, "{printed}");
     let known: f64 = figures.iter().sum();
     let time = |row: &Value| row["time"].as_u64().expect("ns") as f64 / 1e9;
     let dds: f64 = rows(&layers, "dd").into_iter().map(time).sum();
@@ -179,12 +180,12 @@ fn the_exit_code_of_a_command_is_told_and_its_output_passes_through() {
     let room = room("follow-code");
     for (name, form) in [("stages", "stages"), ("layers", "layers")] {
         let output = with_shell(&room, form, "echo hello; echo there >&2; exit 3");
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(output.status.code(), Some(1), "{name}: {text}");
-        assert!(text.starts_with("hello\n"), "{text}");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{name}: {printed}");
+        assert!(printed.starts_with("hello\n"), "{printed}");
         let said = said(&output);
         assert!(said.contains("there\n") && said.contains("sh ended with exit code 3."), "{said}");
-        assert!(text.contains("sh ended with exit code 3."), "{text}");
+        assert!(printed.contains("sh ended with exit code 3."), "{printed}");
     }
     let killed = with_shell(&room, "stages --json", "kill -9 $$");
     assert!(said(&killed).contains("sh ended by signal: 9"), "{}", said(&killed));

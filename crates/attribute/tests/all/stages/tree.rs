@@ -24,9 +24,10 @@ fn ninety_seven_reads_of_children_and_theirs_are_counted_as_97() {
     let mut shell = Command::new("sh");
     shell.args(["-c", &words]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = shell.spawn().expect("there is a shell");
-    let Some(trace) = attach(test, &Subject::Tree { pid: child.id() }, &Storage::default()) else { return };
+    let trace = attach(test, &Subject::Tree { pid: child.id() }, &Storage::default());
     child.stdin.take().expect("a pipe").write_all(b"\n").expect("the shell waits");
     child.wait_with_output().expect("all of them end");
+    let Some(trace) = trace else { return };
     let stages = trace.finish();
     show(test, &stages, None);
     assert_eq!(ios(&stages, Way::Device) + ios(&stages, Way::Unmatched), 97);
