@@ -120,6 +120,7 @@ fn children_of_a_process_that_runs_already_are_found_and_followed() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     room.file("over", "");
+    let _reaped = shell.end();
     let told = [tree, alone].map(|look| {
         let (_, data, said) = look.end();
         serde_json::from_str::<Value>(&data).unwrap_or_else(|error| panic!("{error}: {said}"))
@@ -142,10 +143,10 @@ fn the_clocks_of_a_tree_are_those_that_the_shell_counts_itself() {
     if !can("tracing", test) {
         return;
     }
-    let room = room("follow-clocks");
+    let place = room("follow-clocks");
     let busy = "dd if=/dev/zero of=/dev/null bs=64k count=60000 status=none";
     let words = format!("{busy}; ({busy}); {busy} & wait; times");
-    let output = with_shell(&room, "layers --quiet --json", &words);
+    let output = with_shell(&place, "layers --quiet --json", &words);
     let layers = answer(&output);
     let printed = String::from_utf8_lossy(&output.stdout);
     // The last two figures of `times`: user and system time of its children, as in `0m0.250s`.
