@@ -1,7 +1,6 @@
 //! A watch of the whole host finds whose I/Os are whose, on devices of the test's own.
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::Command;
@@ -121,21 +120,23 @@ fn a_commit_belongs_to_who_filled_the_transaction() {
     let Some(mounted) = or_skip(test, Mounted::new("ext4", device, place)) else { return };
     let Some(mut watcher) = watcher(test, Some(Nanos(10_000))) else { return };
     let _before = watcher.slice();
-    let mut file = File::create(mounted.join("log")).expect("it is ours");
-    let mut slices = Vec::new();
-    for _ in 0..20 {
-        file.write_all(&[1; 4096]).and_then(|()| file.sync_all()).expect("there is room");
+    let mut child = Command::new("dd");
+    let file = format!("of={}", mounted.join("log").display());
+    child.args(["if=/dev/zero", &file, "bs=4k", "count=40", "oflag=dsync", "status=none"]);
+    let mut child = child.spawn().expect("dd is everywhere");
+    let (writer, mut slices) = (child.id(), Vec::new());
+    while child.try_wait().expect("it was started").is_none() {
         slices.push(watcher.slice());
     }
+    slices.push(watcher.slice());
     let found: Vec<_> = slices.iter().flat_map(|slice| rows(slice, name_of(mounted.device()))).collect();
     let journal: Vec<_> = found.iter().filter(|row| row.how == OwnedHow::Journal).collect();
     assert!(!journal.is_empty(), "{found:#?}");
-    assert!(journal.iter().all(|row| row.owner.process == std::process::id()), "{journal:#?}");
+    assert!(journal.iter().all(|row| row.owner.process == writer), "{journal:#?}");
     if watcher.limits().is_empty() {
         let mut sleeps = slices.iter().flat_map(|slice| &slice.sleeps);
         let waits = |name: &String| name.starts_with("jbd2_log_wait_commit");
-        let own =
-            sleeps.any(|sleep| sleep.owner.process == std::process::id() && sleep.stack.iter().any(waits));
+        let own = sleeps.any(|sleep| sleep.owner.process == writer && sleep.stack.iter().any(waits));
         assert!(own, "each sync waits for a commit: {:?}", explain(&slices, 20));
     }
 }
@@ -191,22 +192,8 @@ fn every_io_of_a_busy_device_is_counted_and_nothing_is_lost() {
     let test = "every_io_of_a_busy_device_is_counted_and_nothing_is_lost";
     let folder = folder!("watch-all");
     let Some(device) = device(test, &folder, 32 << 20) else { return };
-    // Some end while the programs are being attached, and are in flight no longer.
-    let begun = std::sync::Barrier::new(2);
-    let attached = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            begun.wait();
-            read_directly(&device, 2000);
-        });
-        begun.wait();
-        watcher(test, Some(Nanos(1000)))
-    });
-    let Some(mut watcher) = attached else { return };
+    let Some(mut watcher) = watcher(test, None) else { return };
     let _before = watcher.slice();
-    read_directly(&device, 1);
-    let one = watcher.slice();
-    let name = name_of(&device);
-    assert!(one.slow.iter().filter(|io| io.device == name).all(|io| io.in_flight == 0), "{:?}", one.slow);
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| read_directly(&device, 2000));
@@ -220,4 +207,26 @@ fn every_io_of_a_busy_device_is_counted_and_nothing_is_lost() {
     let owned: u64 = found.iter().filter(|row| row.is_owned()).map(|row| row.bytes).sum();
     assert_eq!(Bytes(owned), Bytes(8000 * 4096));
     assert_eq!(slice.lost, 0);
+}
+
+#[test]
+fn what_ends_while_the_programs_are_attached_is_not_in_flight_for_ever() {
+    let test = "what_ends_while_the_programs_are_attached_is_not_in_flight_for_ever";
+    let folder = folder!("watch-attach");
+    let Some(device) = device(test, &folder, 32 << 20) else { return };
+    let begun = std::sync::Barrier::new(2);
+    let attached = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            begun.wait();
+            read_directly(&device, 2000);
+        });
+        begun.wait();
+        watcher(test, Some(Nanos(1000)))
+    });
+    let Some(mut watcher) = attached else { return };
+    let _before = watcher.slice();
+    read_directly(&device, 1);
+    let one = watcher.slice();
+    let told: Vec<_> = one.slow.iter().filter(|io| io.device == name_of(&device)).collect();
+    assert!(!told.is_empty() && told.iter().all(|io| io.in_flight == 0), "{told:?}");
 }
