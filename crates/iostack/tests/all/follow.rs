@@ -144,7 +144,7 @@ fn the_clocks_of_a_tree_are_those_that_the_shell_counts_itself() {
         return;
     }
     let place = room("follow-clocks");
-    let busy = "dd if=/dev/zero of=/dev/null bs=64k count=60000 status=none";
+    let busy = "dd if=/dev/zero of=/dev/null bs=64k count=200000 status=none";
     let words = format!("{busy}; ({busy}); {busy} & wait; times");
     let output = with_shell(&place, "layers --quiet --json", &words);
     let layers = answer(&output);
@@ -156,13 +156,14 @@ fn the_clocks_of_a_tree_are_those_that_the_shell_counts_itself() {
     let known: f64 = figures.iter().sum();
     let time = |row: &Value| row["time"].as_u64().expect("ns") as f64 / 1e9;
     let dds: f64 = rows(&layers, "dd").into_iter().map(time).sum();
-    assert!((dds / known - 1.0).abs() < 0.1, "{dds} s seen, {known} s known: {layers}");
+    // The shell's figures are ticks, and without what the hypervisor took.
+    assert!((0.9..1.3).contains(&(dds / known)), "{dds} s seen, {known} s known: {layers}");
     assert_eq!(rows(&layers, "dd").len(), 3, "{layers}");
-    assert!(layers["ios"].as_u64().is_some_and(|ios| ios > 3 * 2 * 60_000), "{layers}");
+    assert!(layers["ios"].as_u64().is_some_and(|ios| ios > 3 * 2 * 200_000), "{layers}");
     let whole = layers["clocks"]["tasks"].as_u64().expect("ns") as f64 / 1e9;
-    assert!(whole >= dds && whole < known * 1.2, "{whole}");
+    assert!(whole >= dds && whole < dds * 1.1, "{whole}");
     let samples = layers["samples"].as_f64().expect("a number") / 997.0;
-    assert!((samples / known - 1.0).abs() < 0.5, "{samples} s by samples, {known} s known");
+    assert!((0.7..1.3).contains(&(samples / whole)), "{samples} s by samples, {whole} s exactly");
 }
 
 /// `0m0.250s` in seconds.
