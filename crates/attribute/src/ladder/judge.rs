@@ -5,8 +5,16 @@ use iostack_model::{Ladder, Rung, RungState};
 use super::facts::USER_NAMESPACE;
 use super::{Attempt, Capabilities, Facts};
 
-/// The rights that our program needs, given to the program's file.
-const SET_CAPABILITIES: &str = "sudo setcap cap_perfmon,cap_bpf,cap_syslog+ep $(command -v iostack)";
+/// Rights that some rung needs, by their names for the program's file.
+const RIGHTS: [(u32, &str); 3] = [
+    (Capabilities::PERFMON, "cap_perfmon"),
+    (Capabilities::BPF, "cap_bpf"),
+    (Capabilities::SYSLOG, "cap_syslog"),
+];
+/// Samples, and names for them.
+const FOR_SAMPLES: &[u32] = &[Capabilities::PERFMON, Capabilities::SYSLOG];
+const FOR_TRACING: &[u32] = &[Capabilities::PERFMON, Capabilities::BPF, Capabilities::SYSLOG];
+const FOR_HARDWARE: &[u32] = &[Capabilities::PERFMON];
 /// Remedy on kernels that do not have these capabilities yet.
 const RUN_AS_ROOT: &str = "sudo iostack ..";
 /// Remedy in a container, whose rights only its start can extend.
@@ -42,31 +50,22 @@ fn missing(rung: Rung, (reason, remedy): (String, Option<String>)) -> RungState 
 
 /// Samples are addresses; without names they say nothing of layers.
 fn own_samples(facts: &Facts) -> RungState {
-    sampled(Rung::OwnSamples, facts, &facts.own_samples, |facts| match facts.paranoid {
-        Some(level) if level > 1 && may_not_set(facts).is_none() => Some(ALLOW_OWN.to_owned()),
-        _ => None,
-    })
+    sampled(Rung::OwnSamples, facts, &facts.own_samples)
 }
 
 fn all_samples(facts: &Facts) -> RungState {
-    sampled(Rung::AllSamples, facts, &facts.all_samples, |_| None)
+    sampled(Rung::AllSamples, facts, &facts.all_samples)
 }
 
-fn sampled(
-    rung: Rung,
-    facts: &Facts,
-    attempt: &Attempt,
-    own_remedy: impl Fn(&Facts) -> Option<String>,
-) -> RungState {
+fn sampled(rung: Rung, facts: &Facts, attempt: &Attempt) -> RungState {
     match attempt {
         Attempt::Works(_) if !facts.symbols => missing(rung, no_symbols(facts)),
         Attempt::Works(seen) => state(rung, true, seen.clone(), None),
         Attempt::Nothing(why) => missing(rung, (why.clone(), None)),
         Attempt::Refused { act, number } => {
-            let (reason, remedy) = perf_refusal(facts, act, *number);
-            let explained = !is_forbidden(*number) || facts.effective.allows(Capabilities::PERFMON);
-            let remedy = if explained { remedy } else { own_remedy(facts).or(remedy) };
-            missing(rung, (reason, remedy))
+            let (reason, remedy) = perf_refusal(facts, act, *number, FOR_SAMPLES);
+            let own = (rung == Rung::OwnSamples).then(|| setting(facts, *number)).flatten();
+            missing(rung, (reason, own.or(remedy)))
         }
     }
 }
@@ -75,8 +74,15 @@ fn is_forbidden(number: i32) -> bool {
     matches!(number, libc::EPERM | libc::EACCES)
 }
 
-/// Reason why the kernel does not open a perf event, and remedy.
-fn perf_refusal(facts: &Facts, act: &str, number: i32) -> (String, Option<String>) {
+/// The setting that lets ordinary users look at their own: only where no right of the program's file would do.
+fn setting(facts: &Facts, number: i32) -> Option<String> {
+    let helps = facts.paranoid > Some(2) || (facts.paranoid > Some(1) && is_before(&facts.release, (5, 8)));
+    let refused = is_forbidden(number) && !facts.effective.allows(Capabilities::PERFMON);
+    (helps && refused && may_not_set(facts).is_none()).then(|| ALLOW_OWN.to_owned())
+}
+
+/// Reason why the kernel does not open a perf event, and the remedy: rights, where these help.
+fn perf_refusal(facts: &Facts, act: &str, number: i32, rights: &[u32]) -> (String, Option<String>) {
     if facts.paranoid.is_none() || number == libc::ENOSYS {
         return ("the kernel has no perf events (CONFIG_PERF_EVENTS)".to_owned(), None);
     }
@@ -92,7 +98,7 @@ fn perf_refusal(facts: &Facts, act: &str, number: i32) -> (String, Option<String
         reason.push_str(" (this distribution's way to refuse every event to ordinary users)");
     }
     reason.push_str(" and CAP_PERFMON is not held");
-    (reason, Some(rights_remedy(facts, Capabilities::PERFMON, "sudo sysctl kernel.perf_event_paranoid=0")))
+    (reason, Some(rights_remedy(facts, rights, "sudo sysctl kernel.perf_event_paranoid=0")))
 }
 
 /// The right is held and does not help: something else forbids.
@@ -115,19 +121,22 @@ fn despite_rights(facts: &Facts, act: &str, right: &str) -> (String, Option<Stri
     (format!("may not {act} although {right} is held: a security module forbids it"), None)
 }
 
-/// Remedy for a missing right. `before_5_8` where the right has no capability of its own yet.
-fn rights_remedy(facts: &Facts, capability: u32, before_5_8: &str) -> String {
+/// Remedy for missing rights: no more than these, and those that are held. `before_5_8` where they have no capabilities of
+/// their own yet.
+fn rights_remedy(facts: &Facts, rights: &[u32], before_5_8: &str) -> String {
     if let Some(remedy) = may_not_set(facts) {
         return remedy.to_owned();
     }
-    if !facts.bounding.allows(capability) && !is_before(&facts.release, (5, 8)) {
+    if rights.iter().any(|right| !facts.bounding.allows(*right)) && !is_before(&facts.release, (5, 8)) {
         return "ask for CAP_PERFMON and CAP_BPF where this session is started: its bounding set lacks them"
             .to_owned();
     }
     if is_before(&facts.release, (5, 8)) {
         return before_5_8.to_owned();
     }
-    SET_CAPABILITIES.to_owned()
+    let named = RIGHTS.iter().filter(|(right, _)| rights.contains(right) || facts.effective.has(*right));
+    let named: Vec<&str> = named.map(|(_, name)| *name).collect();
+    format!("sudo setcap {}+ep $(command -v iostack)", named.join(","))
 }
 
 /// Reason why nothing that this process starts can win rights.
@@ -163,9 +172,8 @@ fn no_symbols(facts: &Facts) -> (String, Option<String>) {
     let restrict = facts.kptr_restrict.unwrap_or(0);
     let reason = format!("{told} (kernel.kptr_restrict is {restrict})");
     let remedy = match restrict {
-        0 => may_not_set(facts).map_or_else(|| ALLOW_OWN.to_owned(), str::to_owned),
-        1 if is_before(&facts.release, (5, 8)) => "sudo sysctl kernel.kptr_restrict=0".to_owned(),
-        1 => rights_remedy(facts, Capabilities::SYSLOG, RUN_AS_ROOT),
+        0 => rights_remedy(facts, FOR_SAMPLES, ALLOW_OWN),
+        1 => rights_remedy(facts, FOR_SAMPLES, "sudo sysctl kernel.kptr_restrict=0"),
         _ => match may_not_set(facts).filter(|_| facts.container.is_none()) {
             Some(remedy) => remedy.to_owned(),
             None => "sudo sysctl kernel.kptr_restrict=0".to_owned(),
@@ -215,7 +223,7 @@ fn tracing_refusal(facts: &Facts, act: &str, number: i32) -> (String, Option<Str
     if facts.unprivileged_bpf_disabled.is_some_and(|value| value != 0) {
         reason.push_str(", kernel.unprivileged_bpf_disabled is set");
     }
-    (reason, Some(rights_remedy(facts, Capabilities::BPF, RUN_AS_ROOT)))
+    (reason, Some(rights_remedy(facts, FOR_TRACING, RUN_AS_ROOT)))
 }
 
 fn hardware(facts: &Facts) -> RungState {
@@ -238,12 +246,8 @@ fn hardware(facts: &Facts) -> RungState {
             (format!("cannot {act}: the unit is busy"), Some("stop the other profiler".to_owned())),
         ),
         Attempt::Refused { act, number } => {
-            let (reason, remedy) = perf_refusal(facts, act, *number);
-            let own = facts.paranoid > Some(1)
-                && may_not_set(facts).is_none()
-                && is_forbidden(*number)
-                && !facts.effective.allows(Capabilities::PERFMON);
-            missing(rung, (reason, if own { Some(ALLOW_OWN.to_owned()) } else { remedy }))
+            let (reason, remedy) = perf_refusal(facts, act, *number, FOR_HARDWARE);
+            missing(rung, (reason, setting(facts, *number).or(remedy)))
         }
     }
 }

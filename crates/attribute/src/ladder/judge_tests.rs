@@ -95,18 +95,25 @@ fn of_release(release: &str, facts: Facts) -> Facts {
 }
 
 const SETTING_1: Option<&str> = Some("sysctl kernel.perf_event_paranoid=1");
+const SAMPLES: Option<&str> = Some("setcap cap_perfmon,cap_syslog+ep");
 
 #[test]
 fn settings_are_explained_and_capabilities_where_they_alone_help() {
     let held = Facts { effective: Capabilities(1 << Capabilities::PERFMON), ..ordinary(4) };
     let hidden = |kptr_restrict| Facts { symbols: false, kptr_restrict: Some(kptr_restrict), ..ordinary(1) };
     let old = of_release("5.4.0-150-generic", ordinary(1));
-    // With capabilities for samples, and without the one for names.
-    let samples_only = Facts { paranoid: Some(2), ..hidden(0) };
+    // With capabilities for samples and programs, and without the one for names: those that are held stay.
+    let held_all = Capabilities(1 << Capabilities::PERFMON | 1 << Capabilities::BPF);
+    let samples_only = Facts { paranoid: Some(2), effective: held_all, ..hidden(0) };
+    let old_own = of_release("5.4.1", ordinary(2));
     check([
-        (ordinary(2), OwnSamples, "paranoid is 2", SETTING_1),
-        (ordinary(2), AllSamples, "CAP_PERFMON", Some("setcap cap_perfmon")),
-        (ordinary(2), Hardware, "paranoid is 2", SETTING_1),
+        (ordinary(2), OwnSamples, "paranoid is 2", SAMPLES),
+        (old_own.clone(), OwnSamples, "paranoid is 2", SETTING_1),
+        (old_own, Hardware, "paranoid is 2", SETTING_1),
+        (ordinary(2), AllSamples, "CAP_PERFMON", SAMPLES),
+        (ordinary(2), Hardware, "paranoid is 2", Some("setcap cap_perfmon+ep")),
+        (ordinary(2), Tracing, "CAP_BPF", Some("setcap cap_perfmon,cap_bpf,cap_syslog+ep")),
+        (ordinary(3), Hardware, "distribution", SETTING_1),
         (ordinary(3), OwnSamples, "distribution", SETTING_1),
         (ordinary(4), OwnSamples, "distribution", SETTING_1),
         (ordinary(1), AllSamples, "paranoid is 1", Some("setcap")),
@@ -116,7 +123,7 @@ fn settings_are_explained_and_capabilities_where_they_alone_help() {
         (hidden(1), OwnSamples, "hides the addresses", Some("cap_syslog")),
         (hidden(2), OwnSamples, "kptr_restrict is 2", Some("kernel.kptr_restrict=0")),
         (of_release("5.4.1", hidden(1)), OwnSamples, "kptr_restrict is 1", Some("kptr_restrict=0")),
-        (samples_only, OwnSamples, "hides", SETTING_1),
+        (samples_only, OwnSamples, "hides", Some("setcap cap_perfmon,cap_bpf,cap_syslog+ep")),
     ]);
     assert_eq!(number(&judge(&hidden(1))), 0, "samples without names say nothing");
 }
@@ -146,7 +153,7 @@ fn what_confines_a_process_is_named() {
     }
     let given = within("docker", ordinary(2));
     check([
-        (given.clone(), OwnSamples, "paranoid is 2", SETTING_1),
+        (given.clone(), OwnSamples, "paranoid is 2", SAMPLES),
         (given, Tracing, "CAP_BPF", Some("setcap")),
         (Facts { seccomp: true, ..forbidden() }, OwnSamples, "seccomp", None),
     ]);
