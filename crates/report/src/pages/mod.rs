@@ -28,6 +28,7 @@ mod sweep;
 #[cfg(test)]
 pub(crate) mod tests;
 mod watch;
+mod watch_groups;
 mod what_if;
 
 pub use ab::ab;

@@ -3,6 +3,7 @@
 use iostack_model::Heat;
 use iostack_model::answers::{OwnedHow, OwnedIo, ProcessWait, WaitCause, Watch, WatchSlice, Why, WhyFinding};
 
+use super::watch_groups::{cgroup, group_table};
 use crate::document::{Block, Column, Document, Marks, Section, Table};
 use crate::heat::HeatMap;
 use crate::html::numbers::date;
@@ -13,9 +14,8 @@ use crate::text::heat;
 const ROWS: usize = 12;
 /// Devices whose latency is drawn: those with the most I/Os.
 const DRAWN: usize = 3;
-/// Columns of a name and of a control group, whose end says most.
+/// Columns of a name.
 const NAME: usize = 15;
-const CGROUP: usize = 18;
 
 /// Document of `iostack watch` at its end.
 pub fn watch(watch: &Watch) -> Document {
@@ -33,6 +33,9 @@ pub fn watch(watch: &Watch) -> Document {
     }
     let mut owners = Section::new("owners", "Owners", "Whose I/O it is");
     owners.put(Block::Table(owner_table(whole)));
+    if let Some(groups) = group_table(whole) {
+        owners.put(Block::Table(groups));
+    }
     let mut waits = Section::new("waiting", "Waiting", "Who waited");
     waits.put(Block::Table(wait_table(whole)));
     let mut devices = Section::new("devices", "Devices", "How long I/Os took");
@@ -77,22 +80,22 @@ fn ios_of(whole: &WatchSlice, device: &str) -> String {
 fn cost(whole: &WatchSlice, cpus: u32) -> String {
     let ios: u64 = whole.ios.iter().map(|row| row.ios).sum();
     let host_ns = whole.elapsed.0.max(1) as f64 * f64::from(cpus.max(1));
+    let own = percent(whole.own_cost_ns as f64 / host_ns);
+    if whole.kernel_cost_ns == 0 && whole.runs > 0 {
+        return format!(
+            "{} runs of programs in the kernel, not timed (that needs root); {own} % in this program",
+            count(whole.runs)
+        );
+    }
     let per_io = if ios == 0 {
         String::new()
     } else {
         format!(", {} an I/O", time(whole.kernel_cost_ns as f64 / ios as f64))
     };
     format!(
-        "{} % of the host's CPU time in the kernel{per_io}, and {} % in this program",
-        percent(whole.kernel_cost_ns as f64 / host_ns),
-        percent(whole.own_cost_ns as f64 / host_ns)
+        "{} % of the host's CPU time in the kernel{per_io}, and {own} % in this program",
+        percent(whole.kernel_cost_ns as f64 / host_ns)
     )
-}
-
-/// The end of a path, which names the service or the container.
-fn cgroup(path: &str) -> String {
-    let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or("");
-    cut(if last.is_empty() { "/" } else { last }, CGROUP)
 }
 
 fn named(name: &str, process: u32) -> String {
@@ -326,6 +329,15 @@ mod tests {
         );
         whole.ios.clear();
         assert_eq!(seen(&whole), "no I/O in this time");
+    }
+
+    #[test]
+    fn a_cost_that_nobody_timed_is_no_cost_of_nothing() {
+        let mut whole =
+            WatchSlice { elapsed: iostack_model::Nanos::secs(1), runs: 1234, ..WatchSlice::default() };
+        assert!(cost(&whole, 2).starts_with("1,234 runs of programs in the kernel, not timed"));
+        whole.kernel_cost_ns = 20_000_000;
+        assert!(cost(&whole, 2).starts_with("1.0 % of the host's CPU time"), "{}", cost(&whole, 2));
     }
 
     #[test]
