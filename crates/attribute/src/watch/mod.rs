@@ -63,6 +63,9 @@ const TIMED_EVERY_NS: u64 = 10_000_000_000;
 /// It times for so long, ns.
 const TIMED_FOR_NS: u64 = 20_000_000;
 
+/// Processes whose CPU time is remembered; most of more than that have ended.
+const CLOCKS_MOST: usize = 8192;
+
 /// Events of one slice.
 const EVENTS_MOST: usize = 20_000;
 
@@ -233,6 +236,9 @@ impl Watcher {
             }
         };
         let waits = news.into_iter().map(told).collect();
+        if self.clocks.len() > CLOCKS_MOST {
+            self.clocks.clear();
+        }
         self.clocks.extend(clocks);
         waits
     }

@@ -23,6 +23,9 @@ impl Names {
     /// A new interval: names of processes may have changed, and new cgroups are looked for once.
     pub(super) fn begin(&mut self) {
         self.processes.clear();
+        if self.cgroups.len() > CGROUPS_MOST {
+            self.cgroups.clear();
+        }
         self.walks = 1;
     }
 
@@ -62,6 +65,9 @@ impl Names {
         self.processes.entry(number).or_insert_with(named).clone()
     }
 }
+
+/// Control groups that are remembered: where containers come and go, most of more than that are gone.
+const CGROUPS_MOST: usize = 8192;
 
 /// Depth of a tree of cgroups beyond which nobody looks.
 const DEPTH_MAX: u32 = 12;

@@ -1,12 +1,15 @@
 //! What did a whole watch see? Sums of its intervals.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use iostack_model::answers::{OwnedIo, ProcessWait, WatchSlice, WatchedDevice};
+use iostack_model::answers::{OwnedIo, Owner, ProcessWait, WatchSlice, WatchedDevice};
 use iostack_model::{HEAT_COLUMNS, Heat, Nanos};
 
 /// Slow I/Os, long sleeps, flushes and discards that are kept: the longest of each.
 const KEPT: usize = 200;
+
+/// Rows of owners, and of waits, from which on those of the past are put together: a watch runs for months.
+const ROWS_MOST: usize = 2000;
 
 /// Device, and its I/Os by cell of latency.
 type DeviceCells = (String, Vec<(u32, u64)>);
@@ -30,19 +33,12 @@ impl Summed {
         whole.runs += slice.runs;
         whole.kernel_cost_ns += slice.kernel_cost_ns;
         whole.own_cost_ns += slice.own_cost_ns;
-        whole.ios = joined(std::mem::take(&mut whole.ios), slice.ios, io_key, |sum, each| {
-            sum.ios += each.ios;
-            sum.bytes += each.bytes;
-            sum.queue_ns += each.queue_ns;
-            sum.device_ns += each.device_ns;
-            sum.slowest_ns = sum.slowest_ns.max(each.slowest_ns);
-        });
-        whole.waits = joined(std::mem::take(&mut whole.waits), slice.waits, wait_key, |sum, each| {
-            sum.sleeps += each.sleeps;
-            sum.slept_ns += each.slept_ns;
-            sum.runnable_ns += each.runnable_ns;
-            sum.cpu_ns += each.cpu_ns;
-        });
+        let present: BTreeSet<u32> = slice.ios.iter().map(|row| row.owner.process).collect();
+        whole.ios = joined(std::mem::take(&mut whole.ios), slice.ios, io_key, add_ios);
+        shorten(&mut whole.ios, &present, |row| &mut row.owner, io_key, add_ios);
+        let present: BTreeSet<u32> = slice.waits.iter().map(|row| row.owner.process).collect();
+        whole.waits = joined(std::mem::take(&mut whole.waits), slice.waits, wait_key, add_waits);
+        shorten(&mut whole.waits, &present, |row| &mut row.owner, wait_key, add_waits);
         self.columns
             .push_back(slice.devices.iter().map(|each| (each.name.clone(), each.cells.clone())).collect());
         if self.columns.len() > HEAT_COLUMNS {
@@ -69,6 +65,57 @@ impl Summed {
         };
         names.map(of_device).collect()
     }
+}
+
+/// Puts rows of processes that are not `present` together while there are too many: by name and group, then by name, then
+/// all. Nothing is taken out of the sums.
+fn shorten<T, K: Ord>(
+    rows: &mut Vec<T>,
+    present: &BTreeSet<u32>,
+    owner: impl Fn(&mut T) -> &mut Owner,
+    key: impl Fn(&T) -> K,
+    add: impl Fn(&mut T, &T),
+) {
+    let forgets: [fn(&mut Owner); 3] = [
+        |owner| owner.process = 0,
+        |owner| "gone".clone_into(&mut owner.cgroup),
+        |owner| "ended".clone_into(&mut owner.name),
+    ];
+    for forget in forgets {
+        if rows.len() <= ROWS_MOST {
+            return;
+        }
+        let forgotten = |mut row: T| {
+            let owner = owner(&mut row);
+            if owner.process == 0 && owner.name.is_empty() {
+                return row;
+            }
+            if !present.contains(&owner.process) || owner.process == 0 {
+                forget(owner);
+                if owner.name.is_empty() {
+                    "ended".clone_into(&mut owner.name);
+                }
+            }
+            row
+        };
+        let news = std::mem::take(rows).into_iter().map(forgotten).collect();
+        *rows = joined(Vec::new(), news, &key, &add);
+    }
+}
+
+fn add_ios(sum: &mut OwnedIo, each: &OwnedIo) {
+    sum.ios += each.ios;
+    sum.bytes += each.bytes;
+    sum.queue_ns += each.queue_ns;
+    sum.device_ns += each.device_ns;
+    sum.slowest_ns = sum.slowest_ns.max(each.slowest_ns);
+}
+
+fn add_waits(sum: &mut ProcessWait, each: &ProcessWait) {
+    sum.sleeps += each.sleeps;
+    sum.slept_ns += each.slept_ns;
+    sum.runnable_ns += each.runnable_ns;
+    sum.cpu_ns += each.cpu_ns;
 }
 
 fn io_key(io: &OwnedIo) -> impl Ord + use<> {
@@ -133,5 +180,32 @@ mod tests {
         assert_eq!(summed.heat(Nanos::secs(1))[0].1.columns, [[(40, 3)], [(40, 3)]]);
         (0..2 * KEPT as u64).for_each(|_| summed.add(slice.clone()));
         assert_eq!(summed.whole.slow.len(), KEPT);
+    }
+
+    #[test]
+    fn a_watch_of_months_keeps_its_sums_in_few_rows() {
+        let mut summed = Summed::default();
+        let rows = |from: u32, name: &dyn Fn(u32) -> String| {
+            let row = |process| neighbour(&name(process), process, 1);
+            WatchSlice { ios: (from..from + 1000).map(row).collect(), ..WatchSlice::default() }
+        };
+        let unowned = OwnedIo {
+            owner: Owner { process: 0, name: String::new(), cgroup: "/a".to_owned() },
+            ..neighbour("", 0, 5)
+        };
+        summed.add(WatchSlice { ios: vec![unowned.clone()], ..WatchSlice::default() });
+        for turn in 0..2 {
+            summed.add(rows(1 + turn * 1000, &|_| "cc1".to_owned()));
+        }
+        // One more than there is room for: all but the last thousand become one row of their name.
+        assert_eq!(summed.whole.ios.len(), 1002, "unowned, cc1, and the present");
+        let old = summed.whole.ios.iter().find(|row| row.owner.name == "cc1" && row.owner.process == 0);
+        assert_eq!(old.map(|row| (row.ios, row.is_owned())), Some((1000, true)));
+        assert!(summed.whole.ios.contains(&unowned), "what nobody owns stays so");
+        for turn in 2..50 {
+            summed.add(rows(1 + turn * 1000, &|process| format!("job{process}")));
+        }
+        assert!(summed.whole.ios.len() <= ROWS_MOST, "{}", summed.whole.ios.len());
+        assert_eq!(summed.whole.ios.iter().map(|row| row.ios).sum::<u64>(), 50 * 1000 + 5);
     }
 }

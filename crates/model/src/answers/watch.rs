@@ -121,9 +121,9 @@ impl OwnedHow {
 /// Owner of I/Os: a process in its control group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct Owner {
-    /// Number of the thread group; 0 where no process owns it.
+    /// Number of the thread group; 0 where no process owns it, and with a name for processes that have ended.
     pub process: u32,
-    /// Name of the process, or of the kernel's thread that nobody stands behind.
+    /// Name of the process, or of the kernel's thread that nobody stands behind; empty where no process owns it.
     pub name: String,
     /// Path of the control group, from the root of its hierarchy.
     pub cgroup: String,
@@ -156,7 +156,7 @@ pub struct OwnedIo {
 impl OwnedIo {
     /// True when a process owns the I/Os.
     pub fn is_owned(&self) -> bool {
-        self.how <= OwnedHow::Throttled && self.owner.process != 0
+        self.how <= OwnedHow::Throttled && (self.owner.process != 0 || !self.owner.name.is_empty())
     }
 }
 
