@@ -12,7 +12,7 @@ pub(crate) mod members;
 mod types;
 
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -161,6 +161,20 @@ impl Object {
         });
         told.collect()
     }
+
+    /// Events that a program did not see, since an interrupt brought them while it was at work on the same CPU (Linux 5.12).
+    pub fn missed(&self) -> u64 {
+        let of_program = |program: &aya::programs::Program| {
+            let descriptor = program.fd().ok()?.as_fd().as_raw_fd();
+            missed_of(&std::fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).ok()?)
+        };
+        self.ebpf.programs().filter_map(|(_, program)| of_program(program)).sum()
+    }
+}
+
+/// The line `recursion_misses` of a program's `fdinfo` (`bpf_prog_show_fdinfo` in `kernel/bpf/syscall.c`).
+fn missed_of(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix("recursion_misses:")?.trim().parse().ok())
 }
 
 /// The kernel's types as the loader wants them, read once.
@@ -195,7 +209,7 @@ pub fn array_descriptor(map: &Map) -> BorrowedFd<'_> {
     let (Map::Array(data) | Map::HashMap(data) | Map::RingBuf(data)) = map else {
         panic!("one of our maps, which are arrays, hashes and ring buffers");
     };
-    std::os::fd::AsFd::as_fd(MapData::fd(data))
+    MapData::fd(data).as_fd()
 }
 
 /// Lets the kernel count runs and time of every BPF program of the machine until the descriptor is dropped. That costs
@@ -267,6 +281,12 @@ fn refusal(error: &(dyn std::error::Error + 'static)) -> Option<io::Error> {
 mod tests {
     use super::*;
     use crate::packed::{STAGES, unpacked};
+
+    #[test]
+    fn events_that_a_program_did_not_see_are_read() {
+        assert_eq!(missed_of("prog_type:\t26\nrun_cnt:\t9\nrecursion_misses:\t7\n"), Some(7));
+        assert_eq!(missed_of("prog_type:\t26\n"), None);
+    }
 
     #[test]
     fn a_tracepoint_that_is_missing_or_has_changed_is_refused() {

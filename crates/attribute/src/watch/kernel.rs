@@ -36,6 +36,7 @@ pub(super) struct Sums {
     /// Counts of each cell, by device and direction.
     pub(super) heats: BTreeMap<[u32; 2], Vec<u64>>,
     pub(super) lost: u64,
+    pub(super) missed: u64,
     pub(super) runs: u64,
 }
 
@@ -156,6 +157,7 @@ impl Kernel {
         sums.heats = heats.into_iter().map(|(key, cells)| (key, cells.to_vec())).collect();
         let counter = |index: u32| self.counters.get(&index, 0).unwrap_or(0);
         sums.lost = counter(0) + counter(1) + counter(2);
+        sums.missed = self.object.missed();
         sums.runs = self.cpus.get(&0, 0).map_or(0, |cpus| cpus.iter().map(|cpu| cpu[0]).sum());
         if sums.folds.len() > NEARLY_FULL {
             for key in unchanged(&mut sums.folds, &before.folds) {

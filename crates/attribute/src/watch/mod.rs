@@ -139,6 +139,7 @@ impl Watcher {
             ended_unix_ns: unix_ns,
             elapsed: Nanos(now - self.last),
             lost: self.sums.lost.saturating_sub(before.lost),
+            missed: self.sums.missed.saturating_sub(before.missed),
             runs: self.sums.runs.saturating_sub(before.runs),
             ..WatchSlice::default()
         };
@@ -244,24 +245,29 @@ impl Watcher {
     }
 
     fn devices(&mut self, before: &Sums) -> Vec<WatchedDevice> {
-        let mut cells = BTreeMap::<u32, BTreeMap<u32, u64>>::new();
+        let mut cells = BTreeMap::<u32, [BTreeMap<u32, u64>; 2]>::new();
         for (key, counts) in &self.sums.heats {
             let old = before.heats.get(key);
             for (cell, count) in (0..).zip(counts) {
                 let new = count - old.and_then(|old| old.get(cell as usize)).unwrap_or(&0);
                 if new > 0 {
-                    *cells.entry(key[0]).or_default().entry(cell).or_default() += new;
+                    let [all, reads] = cells.entry(key[0]).or_default();
+                    *all.entry(cell).or_default() += new;
+                    if key[1] == 0 {
+                        reads.insert(cell, new);
+                    }
                 }
             }
         }
         let statistics = statistics();
-        let told = |(number, cells): (u32, BTreeMap<u32, u64>)| {
+        let told = |(number, [cells, reads]): (u32, [BTreeMap<u32, u64>; 2])| {
             let name = self.names.device(number);
             let kernel_ios = statistics.get(&name).copied().unwrap_or(0);
             let last = self.kernel_ios.get(&name).copied().unwrap_or(kernel_ios);
             WatchedDevice {
                 name,
                 cells: cells.into_iter().collect(),
+                reads: reads.into_iter().collect(),
                 kernel_ios: kernel_ios.saturating_sub(last),
             }
         };

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use iostack_model::answers::{OwnedIo, Owner, ProcessWait, WatchSlice, WatchedDevice};
-use iostack_model::{HEAT_COLUMNS, Heat, Nanos};
+use iostack_model::answers::{OwnedIo, Owner, ProcessWait, WatchSlice, WatchedDevice, WatchedHeat};
+use iostack_model::{Direction, HEAT_COLUMNS, Heat, Nanos};
 
 /// Slow I/Os, long sleeps, flushes and discards that are kept: the longest of each.
 const KEPT: usize = 200;
@@ -11,16 +11,13 @@ const KEPT: usize = 200;
 /// Rows of owners, and of waits, from which on those of the past are put together: a watch runs for months.
 const ROWS_MOST: usize = 2000;
 
-/// Device, and its I/Os by cell of latency.
-type DeviceCells = (String, Vec<(u32, u64)>);
-
 /// Sums of the intervals so far, and the latencies of each.
 #[derive(Clone, Debug, Default)]
 pub struct Summed {
     /// Sums; of slow I/Os, sleeps and events the longest.
     pub whole: WatchSlice,
     /// Latencies of the last intervals by device: as many as a heat map has columns.
-    columns: VecDeque<Vec<DeviceCells>>,
+    columns: VecDeque<Vec<WatchedDevice>>,
 }
 
 impl Summed {
@@ -30,6 +27,7 @@ impl Summed {
         whole.ended_unix_ns = slice.ended_unix_ns;
         whole.elapsed.0 += slice.elapsed.0;
         whole.lost += slice.lost;
+        whole.missed += slice.missed;
         whole.runs += slice.runs;
         whole.kernel_cost_ns += slice.kernel_cost_ns;
         whole.own_cost_ns += slice.own_cost_ns;
@@ -39,13 +37,13 @@ impl Summed {
         let present: BTreeSet<u32> = slice.waits.iter().map(|row| row.owner.process).collect();
         whole.waits = joined(std::mem::take(&mut whole.waits), slice.waits, wait_key, add_waits);
         shorten(&mut whole.waits, &present, |row| &mut row.owner, wait_key, add_waits);
-        self.columns
-            .push_back(slice.devices.iter().map(|each| (each.name.clone(), each.cells.clone())).collect());
+        self.columns.push_back(slice.devices.clone());
         if self.columns.len() > HEAT_COLUMNS {
             self.columns.pop_front();
         }
         whole.devices = joined(std::mem::take(&mut whole.devices), slice.devices, device_key, |sum, each| {
             sum.cells = together(&sum.cells, &each.cells);
+            sum.reads = together(&sum.reads, &each.reads);
             sum.kernel_ios += each.kernel_ios;
         });
         longest(&mut whole.slow, slice.slow, iostack_model::answers::SlowIo::whole_ns);
@@ -53,17 +51,20 @@ impl Summed {
         longest(&mut whole.events, slice.events, |event| event.took_ns);
     }
 
-    /// Latency over time of each device, in the last intervals; `interval` is the length of one.
-    pub fn heat(&self, interval: Nanos) -> Vec<(String, Heat)> {
-        let names = self.whole.devices.iter().map(|device| &device.name);
-        let of_device = |name: &String| {
-            let column = |devices: &Vec<DeviceCells>| {
-                let found = devices.iter().find(|(device, _)| device == name);
-                found.map(|(_, cells)| cells.clone()).unwrap_or_default()
+    /// Latency over time of each device, in the last intervals, reads apart; `interval` is the length of one.
+    pub fn heat(&self, interval: Nanos) -> Vec<WatchedHeat> {
+        let each = self.whole.devices.iter().flat_map(|device| {
+            [Direction::Read, Direction::Write].map(|direction| (device.name.clone(), direction))
+        });
+        let of_device = |(device, direction): (String, Direction)| {
+            let column = |devices: &Vec<WatchedDevice>| {
+                let found = devices.iter().find(|each| each.name == device);
+                found.map(|found| found.cells_of(direction)).unwrap_or_default()
             };
-            (name.clone(), Heat { length: interval, columns: self.columns.iter().map(column).collect() })
+            let heat = Heat { length: interval, columns: self.columns.iter().map(column).collect() };
+            WatchedHeat { device, direction, heat }
         };
-        names.map(of_device).collect()
+        each.map(of_device).filter(|each| !each.heat.is_empty()).collect()
     }
 }
 
@@ -167,7 +168,12 @@ mod tests {
         let slice = WatchSlice {
             elapsed: Nanos::secs(1),
             ios: vec![neighbour("dd", 7, 100)],
-            devices: vec![WatchedDevice { name: "vda".to_owned(), cells: vec![(40, 3)], kernel_ios: 3 }],
+            devices: vec![WatchedDevice {
+                name: "vda".to_owned(),
+                cells: vec![(40, 3), (41, 2)],
+                reads: vec![(40, 1)],
+                kernel_ios: 5,
+            }],
             slow: vec![slow("dd", 7)],
             ..WatchSlice::default()
         };
@@ -176,8 +182,12 @@ mod tests {
         summed.add(slice.clone());
         assert_eq!(summed.whole.elapsed, Nanos::secs(2));
         assert_eq!((summed.whole.ios.len(), summed.whole.ios[0].ios), (1, 200));
-        assert_eq!(summed.whole.devices[0].cells, [(40, 6)]);
-        assert_eq!(summed.heat(Nanos::secs(1))[0].1.columns, [[(40, 3)], [(40, 3)]]);
+        assert_eq!(summed.whole.devices[0].cells, [(40, 6), (41, 4)]);
+        assert_eq!(summed.whole.devices[0].reads, [(40, 2)]);
+        let heat = summed.heat(Nanos::secs(1));
+        assert_eq!((heat[0].direction, heat[1].direction), (Direction::Read, Direction::Write));
+        assert_eq!(heat[0].heat.columns, [[(40, 1)], [(40, 1)]]);
+        assert_eq!(heat[1].heat.columns, [[(40, 2), (41, 2)], [(40, 2), (41, 2)]]);
         (0..2 * KEPT as u64).for_each(|_| summed.add(slice.clone()));
         assert_eq!(summed.whole.slow.len(), KEPT);
     }

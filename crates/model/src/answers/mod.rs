@@ -59,6 +59,6 @@ pub use sweep::{Sweep, SweepAxis, SweepPoint};
 pub use timeline::TimelineSpan;
 pub use watch::{
     DeviceEvent, IoKind, LongSleep, OwnedHow, OwnedIo, Owner, ProcessWait, SlowIo, WaitCause, Watch,
-    WatchSlice, WatchedDevice, Why, WhyFinding,
+    WatchSlice, WatchedDevice, WatchedHeat, Why, WhyFinding,
 };
 pub use what_if::{WhatIf, WhatIfChange, WhatIfFigures, WhatIfNamed, WhatIfStep};

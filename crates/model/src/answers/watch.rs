@@ -8,7 +8,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Heat, Machine, Nanos};
+use crate::{Direction, Heat, Machine, Nanos};
 
 /// Kind of an I/O as the block layer tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
@@ -183,8 +183,34 @@ pub struct WatchedDevice {
     pub name: String,
     /// I/Os that were seen to end, by the cell of their latency ([`crate::cell_range`]).
     pub cells: Vec<(u32, u64)>,
+    /// The reads among them.
+    #[serde(default)]
+    pub reads: Vec<(u32, u64)>,
     /// I/Os that the kernel's own statistics count in the same time.
     pub kernel_ios: u64,
+}
+
+impl WatchedDevice {
+    /// Its reads, or all the others, by the cell of their latency.
+    pub fn cells_of(&self, direction: Direction) -> Vec<(u32, u64)> {
+        if direction == Direction::Read {
+            return self.reads.clone();
+        }
+        let reads = |cell| self.reads.iter().find(|(each, _)| *each == cell).map_or(0, |(_, ios)| *ios);
+        let others = self.cells.iter().map(|&(cell, ios)| (cell, ios.saturating_sub(reads(cell))));
+        others.filter(|(_, ios)| *ios > 0).collect()
+    }
+}
+
+/// Latency of one device over time.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct WatchedHeat {
+    /// Kernel name of the device.
+    pub device: String,
+    /// Reads, or as writes whatever is no read.
+    pub direction: Direction,
+    /// I/Os by latency, an interval a column.
+    pub heat: Heat,
 }
 
 /// An I/O that took longer than all but one of a thousand of its device before it, or than asked for.
@@ -280,6 +306,9 @@ pub struct WatchSlice {
     pub events: Vec<DeviceEvent>,
     /// Events, bios and rows that found no place.
     pub lost: u64,
+    /// Events that a BPF program did not see, since an interrupt brought them while it was at work on that CPU.
+    #[serde(default)]
+    pub missed: u64,
     /// Runs of the BPF programs in the interval.
     pub runs: u64,
     /// CPU time of the BPF programs, estimated from the runs that the kernel timed, ns.
@@ -302,9 +331,9 @@ pub struct Watch {
     pub machine: Machine,
     /// Sums of all intervals; of slow I/Os, sleeps and events the longest.
     pub whole: WatchSlice,
-    /// Latency over time by device.
+    /// Latency over time by device, reads apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub heat: Vec<(String, Heat)>,
+    pub heat: Vec<WatchedHeat>,
     /// Number of CPUs, of whose time the cost is a share.
     pub cpus: u32,
 }

@@ -1,7 +1,9 @@
 //! Who uses the storage of this host, what was slow, and why?
 
-use iostack_model::Heat;
-use iostack_model::answers::{OwnedHow, OwnedIo, ProcessWait, WaitCause, Watch, WatchSlice, Why, WhyFinding};
+use iostack_model::Direction;
+use iostack_model::answers::{
+    OwnedHow, OwnedIo, ProcessWait, WaitCause, Watch, WatchSlice, WatchedHeat, Why, WhyFinding,
+};
 
 use super::watch_groups::{cgroup, group_table};
 use crate::document::{Block, Column, Document, Marks, Section, Table};
@@ -27,9 +29,15 @@ pub fn watch(watch: &Watch) -> Document {
     all.measured_on(watch.started_unix_ms, &watch.machine, &[]);
     (all.answers, all.answer) = ("SEEN", seen(whole));
     all.head.fact("cost", cost(whole, watch.cpus));
-    if whole.lost > 0 {
-        all.head
-            .fact("lost", format!("{} events or rows found no place: sums are too low", count(whole.lost)));
+    if whole.lost + whole.missed > 0 {
+        all.head.fact(
+            "lost",
+            format!(
+                "{} events or rows found no place, {} came while the program was at work: sums are too low",
+                count(whole.lost),
+                count(whole.missed)
+            ),
+        );
     }
     let mut owners = Section::new("owners", "Owners", "Whose I/O it is");
     owners.put(Block::Table(owner_table(whole)));
@@ -39,10 +47,10 @@ pub fn watch(watch: &Watch) -> Document {
     let mut waits = Section::new("waiting", "Waiting", "Who waited");
     waits.put(Block::Table(wait_table(whole)));
     let mut devices = Section::new("devices", "Devices", "How long I/Os took");
-    for (name, heat) in busiest(watch) {
-        devices.put(Block::Heading(format!("{name}: how many I/Os took how long")));
-        if let Some(map) = HeatMap::of_heat(heat) {
-            devices.put(Block::Heat(map, name.clone(), ios_of(whole, name), Marks::default()));
+    for each in busiest(watch) {
+        devices.put(Block::Heading(format!("{}: how many I/Os took how long", drawn(each))));
+        if let Some(map) = HeatMap::of_heat(&each.heat) {
+            devices.put(Block::Heat(map, drawn(each), ios_of(whole, &each.device), Marks::default()));
         }
     }
     for section in [owners, waits, devices].into_iter().rev() {
@@ -172,16 +180,22 @@ fn wait_table(whole: &WatchSlice) -> Table {
     table
 }
 
-/// Devices with most I/Os, and their latencies over time.
-fn busiest(watch: &Watch) -> Vec<(&String, &Heat)> {
+/// Latencies over time of the devices with most I/Os.
+fn busiest(watch: &Watch) -> Vec<&WatchedHeat> {
     let ios = |name: &str| {
         let found = watch.whole.devices.iter().find(|device| device.name == name);
         found.map_or(0, |device| device.cells.iter().map(|(_, ios)| ios).sum::<u64>())
     };
-    let mut devices: Vec<_> = watch.heat.iter().map(|(name, heat)| (name, heat)).collect();
-    devices.sort_by_key(|(name, _)| std::cmp::Reverse(ios(name)));
-    devices.truncate(DRAWN);
-    devices
+    let mut names: Vec<&str> = watch.heat.iter().map(|each| each.device.as_str()).collect();
+    names.dedup();
+    names.sort_by_key(|name| std::cmp::Reverse(ios(name)));
+    names.truncate(DRAWN);
+    names.iter().flat_map(|name| watch.heat.iter().filter(move |each| each.device == *name)).collect()
+}
+
+/// `vda, reads`.
+fn drawn(each: &WatchedHeat) -> String {
+    format!("{}, {}", each.device, if each.direction == Direction::Read { "reads" } else { "writes" })
 }
 
 /// Columns of a live block; the last one of a terminal stays free.
@@ -192,10 +206,11 @@ const LIVE: (usize, usize) = (6, 4);
 /// The block that `iostack watch` redraws: the busiest device over time, then who uses and who waits in the `last` interval.
 pub fn live_watch(watch: &Watch, last: &WatchSlice) -> String {
     let mut text = String::new();
-    if let Some((name, heat)) = busiest(watch).first()
-        && let Some(map) = HeatMap::of_heat(heat)
+    let most = |each: &&WatchedHeat| each.heat.columns.iter().flatten().map(|(_, ios)| ios).sum::<u64>();
+    if let Some(each) = busiest(watch).into_iter().max_by_key(most)
+        && let Some(map) = HeatMap::of_heat(&each.heat)
     {
-        text.extend([name.as_str(), "\n", &heat::low(&map)]);
+        text.extend([&drawn(each), "\n", &heat::low(&map)]);
     }
     let rows = |table: &Table, most: usize| {
         let mut section = Section::default();

@@ -32,7 +32,7 @@ pub use quantity::numbers;
 pub(crate) use quantity::{Measure, measure};
 pub use served::of_served;
 pub use sweep::of_sweep;
-pub use watch::{of_watch, of_why};
+pub use watch::{metrics_of_watch, of_watch, of_why};
 
 /// Columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -68,7 +68,7 @@ impl Exporter {
 
     /// Shows new sums.
     pub(super) fn show(&self, watch: &Watch) {
-        let text = table::openmetrics(&table::of_watch(watch));
+        let text = table::metrics_of_watch(watch);
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
 }
