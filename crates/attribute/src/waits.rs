@@ -49,3 +49,29 @@ pub(crate) fn is_lock(function: &str) -> bool {
         .iter()
         .any(|part| function.contains(part))
 }
+
+/// Functions below those of `WAITS` that say less: locks of kernels that inline the slow path, and waits for I/Os. Only for
+/// whom these are not told otherwise.
+const BELOW: [(&str, WaitCause, &str); 16] = [
+    ("down_read", WaitCause::Lock, "for a lock that others hold"),
+    ("down_read_killable", WaitCause::Lock, "for a lock that others hold"),
+    ("down_read_nested", WaitCause::Lock, "for a lock that others hold"),
+    ("down_write", WaitCause::Lock, "for a lock that others hold"),
+    ("down_write_nested", WaitCause::Lock, "for a lock that others hold"),
+    ("down_write_killable", WaitCause::Lock, "for a lock that others hold"),
+    ("__percpu_down_read", WaitCause::Lock, "for a lock that others hold"),
+    ("__reserve_bytes", WaitCause::WriteBack, "for room in btrfs that write-back makes"),
+    ("folio_wait_writeback", WaitCause::WriteBack, "for pages that are being written"),
+    ("wb_wait_for_completion", WaitCause::WriteBack, "for write-back of the file system"),
+    ("folio_wait_bit_common", WaitCause::Device, "for a page that is being read or written"),
+    ("__wait_on_buffer", WaitCause::Device, "for a block of metadata"),
+    ("__sync_dirty_buffer", WaitCause::Device, "for a block of metadata"),
+    ("bit_wait_io", WaitCause::Device, "for a block of metadata"),
+    ("xfs_buf_iowait", WaitCause::Device, "for a block of metadata"),
+    ("submit_bio_wait", WaitCause::Device, "for a bio that it sent"),
+];
+
+/// The row of these that comes first and whose function is on the stack.
+pub(crate) fn rule_below(stack: &[String]) -> Option<&'static (&'static str, WaitCause, &'static str)> {
+    BELOW.iter().find(|(name, ..)| stack.iter().any(|function| function == name))
+}
