@@ -115,6 +115,14 @@ struct {
 	MAP_VALUE(struct slot);
 } flights SECTION(".maps");
 
+/* Sleeps of a foreign process inside its I/Os. */
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_HASH);
+	MAP_ENTRIES(1);
+	MAP_KEY(struct wait_key);
+	MAP_VALUE(struct wait);
+} waits SECTION(".maps");
+
 /* Lanes that foreign threads gave back. */
 struct {
 	MAP_TYPE(BPF_MAP_TYPE_QUEUE);
@@ -122,10 +130,10 @@ struct {
 	MAP_VALUE(__u32);
 } lanes_free SECTION(".maps");
 
-/* System call number to `enum call`. */
+/* Number of a system call, or behind those an operation of io_uring, to its rule (calls.h). */
 struct {
 	MAP_TYPE(BPF_MAP_TYPE_ARRAY);
-	MAP_ENTRIES(512);
+	MAP_ENTRIES(576);
 	MAP_KEY(__u32);
 	MAP_VALUE(__u64);
 } calls SECTION(".maps");
@@ -300,6 +308,8 @@ ALWAYS_INLINE void take_bio(struct slot *slot, struct flight *flight, __u64 owne
 		/* None was out until now. */
 		slot->preempted_before += preempted - slot->preempted_last;
 		slot->journal_before = slot->journal;
+		slot->slept_before = slot->slept;
+		slot->switched_before = slot->switched;
 		if (slot->bios && flight->queue > slot->complete)
 			slot->gap += flight->queue - slot->complete;
 	}
@@ -307,63 +317,34 @@ ALWAYS_INLINE void take_bio(struct slot *slot, struct flight *flight, __u64 owne
 	if (!slot->bios)
 		slot->queue = flight->queue;
 	slot->bios++;
+	slot->bytes += flight->left;
 }
 
-/* Follows a kiocb of io_uring, which begins its request, to the slot of the thread of ours that asked. */
-ALWAYS_INLINE int punted_slot(void *holder, __u32 *index)
-{
-	struct iomap_dio *dio = holder;
-	struct io_kiocb *request = 0;
-	struct io_uring_task *ring = 0;
-	struct task_struct *owner = 0;
-	struct lane *lane;
-	__u64 within = 0;
-	int thread = 0;
-
-	if (bpf_probe_read_kernel(&request, sizeof(request), &dio->iocb) || !request)
-		return 0;
-	if (bpf_probe_read_kernel(&ring, sizeof(ring), &request->tctx) || !ring)
-		return 0;
-	if (bpf_probe_read_kernel(&owner, sizeof(owner), &ring->task) || !owner)
-		return 0;
-	if (bpf_probe_read_kernel(&thread, sizeof(thread), &owner->pid))
-		return 0;
-	if (bpf_probe_read_kernel(&within, sizeof(within), &request->cqe.user_data))
-		return 0;
-	lane = lane_of(thread);
-	if (!lane || lane->carrier != CARRIER_URING || within >= lane->slot_count)
-		return 0;
-	*index = lane->slot_first + within;
-	return 1;
-}
-
-/* Finds the I/O of a bio that one of io_uring's workers queues: a device that cannot do without waiting is left to them. */
-ALWAYS_INLINE void find_punted(struct bio *bio, struct flight *flight)
-{
-	void *holder = (void *)bio - field_offset(struct blkdev_dio, bio);
-	struct io_kiocb *any = 0;
-	__u32 index = 0;
-
-	if (!field_exists(any->tctx))
-		return;
-	if ((type_exists(struct iomap_dio) && punted_slot(bio->bi_private, &index)) ||
-	    (type_exists(struct blkdev_dio) && punted_slot(holder, &index)))
-		take_bio(bpf_map_lookup_elem(&slots, &index), flight, OWNER_SLOT, index);
-}
+#include "calls.h"
+#include "workers.h"
+#include "faults.h"
 
 /* Finds the I/O that this bio of the current thread belongs to. */
 ALWAYS_INLINE void find_owner(struct bio *bio, struct task_struct *task, struct flight *flight)
 {
-	struct lane *lane = lane_of(task->pid);
+	struct io_kiocb *request = worked_on(task);
+	struct lane *lane;
 	__u64 within = 0, key;
 	__u32 index;
 
-	if (!lane) {
-		if (!foreign && task->flags & PF_IO_WORKER)
-			find_punted(bio, flight);
+	if (request) {
+		find_punted(request, flight);
 		return;
 	}
-	if (foreign && lane->call != CALL_MOVE && lane->call != CALL_SYNC) {
+	lane = lane_of(task->pid);
+	if (!lane)
+		return;
+	index = lane->slot_first;
+	if (foreign && (lane->call == CALL_NONE || lane->call == CALL_FAULT) && !lane->current) {
+		take_bio(fault_slot(lane), flight, OWNER_SLOT, index);
+		return;
+	}
+	if (foreign && lane->call != CALL_SPAN) {
 		key = foreign_key(lane, bio);
 		take_bio(bpf_map_lookup_elem(&flights, &key), flight, OWNER_FLIGHT, key);
 		return;
@@ -579,8 +560,10 @@ ALWAYS_INLINE void bio_refused(struct flight *flight)
 {
 	struct slot *slot = slot_of(flight);
 
-	if (slot && slot->bios)
+	if (slot && slot->bios) {
 		slot->bios--;
+		slot->bytes -= flight->left;
+	}
 	flight->bio = 0;
 }
 

@@ -41,8 +41,30 @@ struct slot {
 	/* Asleep while no bio of it was out, until a thread of the journal woke it; of that, before the last bio. */
 	__u64 journal;
 	__u64 journal_before;
-	/* Asleep while no bio of it was out, whoever woke it. */
+	/* Asleep while no bio of it was out, whoever woke it; of that, before the last bio. */
 	__u64 slept;
+	__u64 slept_before;
+	/* For a foreign process: its kind, and the bytes of its bios, or of its result where that tells. */
+	__u64 kind;
+	__u64 bytes;
+	/* Woken and without a CPU while no bio of it was out; of that, before the last bio. */
+	__u64 switched;
+	__u64 switched_before;
+};
+
+/* Kinds of calls; the order is that of `CallKind` in the model. */
+enum call_kind { KIND_READ, KIND_WRITE, KIND_COPY, KIND_SYNC, KIND_METADATA, KIND_FAULT };
+
+#define WAIT_FRAMES 20
+
+/* Where a thread slept inside an I/O while no bio of it was out, the innermost function first; how often and how long. */
+struct wait_key {
+	__u64 frames[WAIT_FRAMES];
+};
+
+struct wait {
+	__u64 sleeps;
+	__u64 time;
 };
 
 enum carrier { CARRIER_CALL = 1, CARRIER_URING = 2, CARRIER_LIBAIO = 3 };
@@ -61,7 +83,7 @@ struct lane {
 	__u64 blocks;
 	/* io_uring: the slot whose I/O is being submitted, or 0; a key of `flights` for a foreign process. */
 	__u64 current;
-	/* For a foreign process: the system call it is in, its entry, and a pointer argument of it. */
+	/* For a foreign process: the system call it is in, its entry, and a pointer argument of it or its rule. */
 	__u64 call;
 	__u64 entry;
 	__u64 argument;
@@ -79,11 +101,12 @@ struct lane {
 	__u64 registers;
 	/* Its process, as the reader numbers it. */
 	__u64 process;
-	__u64 unused;
+	/* Its last page fault, until it makes a call that is followed. */
+	__u64 fault;
 };
 
 /* What a system call is to us. */
-enum call { CALL_NONE, CALL_MOVE, CALL_SYNC, CALL_SUBMIT, CALL_GETEVENTS, CALL_URING };
+enum call { CALL_NONE, CALL_SPAN, CALL_SUBMIT, CALL_GETEVENTS, CALL_URING, CALL_FAULT };
 
 /* In `counters`. */
 enum counter { LOST_BIOS, LOST_CHAIN, LOST_RECORDS, LOST_LANES, LOST_FLIGHTS, NEXT_LANE, COUNTERS };

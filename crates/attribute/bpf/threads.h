@@ -2,7 +2,7 @@
 /*
  * When the subject's threads sleep, wake, and lose their CPU.
  *
- *   switch out: asleep ──► waking (who woke it: the journal?) ──► switch in: on
+ *   switch out: asleep ──► waking (who woke it: the journal?; where did it sleep?) ──► switch in: on
  *   switch out: ready  ──► switch in: preempted; on the way back from a call, its I/Os came only now
  *
  * Part of stages.bpf.c, behind its maps.
@@ -53,24 +53,67 @@ ALWAYS_INLINE bool is_journal(struct task_struct *waker)
 	       (begins(name, 'b', 't', 'r', 'f', 's', '-') && name[6] == 't');
 }
 
-/* A sleep of a thread ends. What an I/O slept while no bio of it was out, it waited for something else. */
-ALWAYS_INLINE void sleep_ends(struct lane *lane, __u64 now)
+/* The end of its last bio wakes a thread within this time; what takes longer is another's work. */
+#define WAKE_NS 10000
+
+/* A thread of a foreign process has slept inside an I/O: where, and how long. Full, the map keeps what has no place under no
+ * functions. */
+ALWAYS_INLINE void note_wait(struct task_struct *task, __u64 time)
 {
+	struct wait_key key = {};
+	struct wait fresh = {}, *sum;
+
+	bpf_get_task_stack(task, key.frames, sizeof(key.frames), 0);
+	sum = bpf_map_lookup_elem(&waits, &key);
+	if (!sum && bpf_map_update_elem(&waits, &key, &fresh, BPF_NOEXIST))
+		__builtin_memset(&key, 0, sizeof(key));
+	if (!sum)
+		sum = bpf_map_lookup_elem(&waits, &key);
+	if (!sum)
+		return;
+	__sync_fetch_and_add(&sum->sleeps, 1);
+	__sync_fetch_and_add(&sum->time, time);
+}
+
+/* The slot of the I/O that a thread is at. */
+ALWAYS_INLINE struct slot *slot_at_work(struct task_struct *task, struct lane *lane)
+{
+	struct io_kiocb *request = worked_on(task);
+	__u64 key = (__u64)request;
 	__u32 index = lane->slot_first;
+
+	return request ? bpf_map_lookup_elem(&flights, &key) : bpf_map_lookup_elem(&slots, &index);
+}
+
+/* The I/O that a thread is at, where no bio of it is out; 0 otherwise. */
+ALWAYS_INLINE struct slot *slot_without_bio(struct task_struct *task, struct lane *lane)
+{
 	struct slot *slot;
-	__u64 since;
 
 	if (!foreign && lane->carrier != CARRIER_CALL)
-		return;
-	slot = bpf_map_lookup_elem(&slots, &index);
-	if (!slot || !slot->entry || slot->bios != slot->ended)
+		return 0;
+	slot = slot_at_work(task, lane);
+	return slot && slot->entry && slot->bios == slot->ended ? slot : (void *)0;
+}
+
+/* A sleep of a thread ends. What an I/O slept while no bio of it was out, it waited for something else. */
+ALWAYS_INLINE void sleep_ends(struct task_struct *task, struct lane *lane, __u64 now)
+{
+	struct slot *slot = slot_without_bio(task, lane);
+	__u64 since;
+
+	if (!slot)
 		return;
 	since = lane->off > slot->complete ? lane->off : slot->complete;
 	if (since < slot->entry || since >= now)
 		return;
-	slot->slept += now - since;
 	if (is_journal(bpf_get_current_task_btf()))
 		slot->journal += now - since;
+	else if (slot->complete > lane->off && now - since < WAKE_NS)
+		return;
+	slot->slept += now - since;
+	if (foreign)
+		note_wait(task, now - since);
 }
 
 SECTION("tp_btf/sched_waking")
@@ -90,7 +133,7 @@ int sched_waking(__u64 *context)
 	lane->waking = now;
 	if (lane->asleep) {
 		lane->asleep = 0;
-		sleep_ends(lane, now);
+		sleep_ends(task, lane, now);
 	}
 	return 0;
 }
@@ -140,6 +183,9 @@ ALWAYS_INLINE void goes_on_returning(struct lane *lane, __u64 now)
 ALWAYS_INLINE void leaves_cpu(struct lane *lane, int to_sleep, __u64 now)
 {
 	if (to_sleep) {
+		/* In a call that is not followed. */
+		if (lane->call == CALL_FAULT && !is_in_fault(lane))
+			fault_ends(lane);
 		lane->off = now;
 		lane->asleep = 1;
 		lane->exit = 0;
@@ -150,13 +196,17 @@ ALWAYS_INLINE void leaves_cpu(struct lane *lane, int to_sleep, __u64 now)
 		leaves_returning(lane);
 }
 
-ALWAYS_INLINE void gets_cpu(struct lane *lane, __u64 now)
+ALWAYS_INLINE void gets_cpu(struct task_struct *task, struct lane *lane, __u64 now)
 {
 	__u64 out = lane->out;
+	struct slot *slot;
 
 	lane->asleep = 0;
 	if (!out) {
 		lane->on = now;
+		slot = slot_without_bio(task, lane);
+		if (slot && lane->waking > slot->entry && lane->waking > slot->complete)
+			slot->switched += now - lane->waking;
 		return;
 	}
 	lane->out = 0;
@@ -190,14 +240,18 @@ int sched_switch(__u64 *context)
 	if (!subject)
 		return 0;
 	if (is_subjects(previous->tgid)) {
-		lane = lane_of(previous->pid);
+		/* A worker of io_uring makes no call. */
+		if (foreign && worked_on(previous))
+			lane = lane_made(previous->pid, previous->tgid);
+		else
+			lane = lane_of(previous->pid);
 		if (lane)
 			leaves_cpu(lane, sleeps(previous, context[0]), now);
 	}
 	if (is_subjects(next->tgid)) {
 		lane = lane_of(next->pid);
 		if (lane)
-			gets_cpu(lane, now);
+			gets_cpu(next, lane, now);
 	}
 	return 0;
 }

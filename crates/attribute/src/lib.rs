@@ -20,6 +20,7 @@ mod packed;
 pub mod processes;
 pub mod stages;
 mod sys;
+mod waits;
 pub mod watch;
 
 /// Note about a process, whose children's work is missing.

@@ -70,6 +70,9 @@ pub use possible::{SCHEMA, schema};
 pub use progress::{Phase, Progress};
 pub use quoted::quoted;
 pub use recorded::Recorded;
-pub use stages::{DeviceStages, Part, ProcessStages, Stage, Stages, TracingCost, Way, WayStages};
+pub use stages::{
+    CallKind, DeviceStages, KindStages, Part, ProcessStages, Stage, StageWait, Stages, TracingCost, Way,
+    WayStages,
+};
 pub use target_name::{TargetKind, TargetName};
 pub use units::{Bytes, Nanos, ParseUnitError};

@@ -10,13 +10,15 @@
 //! event that was not seen makes its stage empty: its time belongs to a neighbour (without a scheduler to the queue,
 //! without an interrupt to the device, elsewhere to the stage that ends with the next event seen).
 //!
-//! Two stages are cut out of the others, wherever they lie: *preempted*, and the wait for the *journal*. Of an I/O of
-//! several bios the first to leave and the last to come are told; time between them in which none was out is *submit*.
+//! Three stages are cut out of the others, wherever they lie: *preempted*, the wait for the *journal*, and that for anything
+//! else while no bio was out. Of an I/O of several bios the first to leave and the last to come are told; time between them
+//! in which none was out is *submit*.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Bins, Ladder, Nanos};
+use crate::answers::WaitCause;
+use crate::{Bins, Bytes, Ladder, Nanos};
 
 /// One stretch of an I/O's way, named by what happens in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
@@ -47,6 +49,8 @@ pub enum Stage {
     Preempted,
     /// Asleep without a bio of its own, until the journal of the file system woke it.
     Journal,
+    /// Asleep without a bio of its own, until something else woke it: a lock, pages that others write, the log.
+    Wait,
     /// Time in a simulated adapter: its firmware, its ports, the way to the drive and back.
     Adapter,
     /// Inside a simulated device: waiting for a place in its command queue.
@@ -90,7 +94,7 @@ impl Stage {
     };
 
     /// Those a tracer of a real kernel sees, in the order in which they are declared.
-    pub const ALL: [Stage; 12] = [
+    pub const ALL: [Stage; 13] = [
         Stage::Late,
         Stage::Submit,
         Stage::Queue,
@@ -103,6 +107,7 @@ impl Stage {
         Stage::Return,
         Stage::Preempted,
         Stage::Journal,
+        Stage::Wait,
     ];
 
     /// Name of the stage in tables.
@@ -126,7 +131,7 @@ impl Stage {
 }
 
 /// Name, meaning and part of each stage, in the order of a request's way.
-const STAGES: [(Stage, &str, &str, Part); 26] = [
+const STAGES: [(Stage, &str, &str, Part); 27] = [
     (Stage::Late, "late", "meant to start, not started yet", Part::Platform),
     (Stage::Submit, "submit", "system call, VFS, file system", Part::Platform),
     (Stage::Queue, "queue", "bio to request: split, merge, tag", Part::Platform),
@@ -149,6 +154,7 @@ const STAGES: [(Stage, &str, &str, Part); 26] = [
     (Stage::Medium, "medium", "on the medium", Part::Device),
     (Stage::Complete, "complete", "interrupt to end of request", Part::Platform),
     (Stage::Journal, "journal", "waiting for the journal", Part::Journal),
+    (Stage::Wait, "wait", "waiting for locks, others' pages, memory", Part::Platform),
     (Stage::Wake, "wake", "end of request to wake-up", Part::Platform),
     (Stage::Switch, "switch", "wake-up to running", Part::Platform),
     (Stage::Return, "return", "back to the caller", Part::Platform),
@@ -244,6 +250,56 @@ pub struct ProcessStages {
     pub mean_ns: f64,
 }
 
+words! {
+    /// Kind of call that an I/O is.
+    #[derive(PartialOrd, Ord, Hash)]
+    #[serde(rename_all = "snake_case")]
+    pub enum CallKind {
+        /// Data taken from a file or block device.
+        Read = "read",
+        /// Data put into a file or block device.
+        Write = "write",
+        /// Data moved from one file to another.
+        Copy = "copy",
+        /// Data made safe: of a file, a range, a file system or all.
+        Sync = "sync",
+        /// Names, attributes and sizes.
+        Metadata = "metadata",
+        /// A page of a mapped file that was not in memory.
+        Fault = "page fault",
+    }
+}
+
+/// The I/Os of one kind.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct KindStages {
+    /// Kind of these I/Os.
+    pub kind: CallKind,
+    /// Bytes that the calls moved, by their results; of page faults those of their bios.
+    pub bytes: Bytes,
+    /// Bios that they made.
+    pub bios: u64,
+    /// Time from the start to the return.
+    pub whole: Bins,
+    /// Total time in each stage that took any, in the order of the way.
+    pub stages: Vec<(Stage, Nanos)>,
+}
+
+/// Sleeps inside I/Os while no bio of them was out, by what they waited for.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct StageWait {
+    /// Cause, from the functions in which the thread slept.
+    pub cause: WaitCause,
+    /// Object of the wait in words: `for a commit of the journal`; empty where it is not known.
+    pub what: String,
+    /// Function of the kernel that says so; of a lock the one that takes it.
+    pub function: String,
+    /// Number of sleeps.
+    pub sleeps: u64,
+    /// Their total time.
+    pub total: Nanos,
+}
+
 /// Cost of the measuring itself.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct TracingCost {
@@ -277,6 +333,12 @@ pub struct Stages {
     /// I/Os by process, most first, where a process is followed with its children.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<ProcessStages>,
+    /// I/Os by kind, where a process is followed; kinds without I/O are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<KindStages>,
+    /// Waits of a process that is followed, the longest total first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<StageWait>,
     /// Mean latency by the application's own clock, ns; `None` where we are not the application.
     pub application_mean_ns: Option<f64>,
     /// Cost of the measuring.
@@ -296,7 +358,23 @@ impl Stages {
     /// Mean of all I/Os of all ways, ns.
     pub fn mean_ns(&self) -> f64 {
         let count: u64 = self.ways.iter().map(|way| way.whole.count).sum();
-        let sum: u64 = self.ways.iter().map(|way| way.whole.sum_ns).sum();
-        if count == 0 { 0.0 } else { sum as f64 / count as f64 }
+        if count == 0 { 0.0 } else { self.sum_ns() as f64 / count as f64 }
+    }
+
+    /// Time of all I/Os of all ways, ns.
+    fn sum_ns(&self) -> u64 {
+        self.ways.iter().map(|way| way.whole.sum_ns).sum()
+    }
+
+    /// Share of the time of which nobody knows what it waited for, 0..=1: sleeps without a known cause, and what is left of *wake*.
+    pub fn unexplained_share(&self) -> f64 {
+        let of_way = self.ways.iter().flat_map(|way| &way.stages);
+        let wake: u64 = of_way.filter(|(stage, _)| *stage == Stage::Wake).map(|(_, bins)| bins.sum_ns).sum();
+        let unknown = self.waits.iter().filter(|wait| wait.cause == WaitCause::Unknown);
+        let unknown: u64 = unknown.map(|wait| wait.total.0).sum();
+        match self.sum_ns() {
+            0 => 0.0,
+            sum => (wake + unknown) as f64 / sum as f64,
+        }
     }
 }

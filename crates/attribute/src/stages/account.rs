@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use iostack_model::{Bins, DeviceStages, ProcessStages, Stage, Way, WayStages};
+use iostack_model::{
+    Bins, Bytes, CallKind, DeviceStages, KindStages, Nanos, ProcessStages, Stage, Way, WayStages,
+};
 use iostack_stats::Recorder;
 
 use super::fold::{Bios, StageTimes, Stamps, fold, way, whole};
@@ -64,20 +66,61 @@ struct Process {
     sum_ns: u64,
 }
 
-/// I/Os by way.
+/// I/Os of one kind: their whole, and sums by stage.
+#[derive(Clone)]
+struct Kind {
+    whole: Recorder,
+    times: StageTimes,
+    bytes: u64,
+    bios: u64,
+}
+
+/// I/Os by way, kind and process.
 #[derive(Clone, Default)]
 pub(crate) struct Account {
+    /// Sums in the order of [`CallKind::ALL`]; only of a foreign process.
+    kinds: [Option<Box<Kind>>; CallKind::ALL.len()],
     processes: BTreeMap<u32, Process>,
     /// Recorders in the order of [`Way::ALL`]; a way's (some 160 KB) are made for its first I/O.
     ways: [Option<Box<Recorders>>; Way::ALL.len()],
 }
 
 impl Account {
-    /// Counts one I/O.
-    pub(crate) fn record(&mut self, stamps: &Stamps, bios: Bios) {
+    /// Counts one I/O, and tells its stages.
+    pub(crate) fn record(&mut self, stamps: &Stamps, bios: Bios) -> StageTimes {
         let way = way(stamps, bios);
         let recorders = self.ways[way as usize].get_or_insert_with(|| Box::new(Recorders::new()));
-        recorders.record(whole(stamps), &fold(stamps, way));
+        let times = fold(stamps, way);
+        recorders.record(whole(stamps), &times);
+        times
+    }
+
+    /// Counts one I/O of a kind with its stages.
+    pub(crate) fn add_to_kind(&mut self, kind: usize, times: &StageTimes, bios: u64, bytes: u64) {
+        let Some(place) = self.kinds.get_mut(kind) else { return };
+        let fresh = || Kind { whole: Recorder::new(), times: [0; Stage::ALL.len()], bytes: 0, bios: 0 };
+        let kind = place.get_or_insert_with(|| Box::new(fresh()));
+        kind.whole.record(times.iter().sum());
+        kind.times.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
+        kind.bios += bios;
+        kind.bytes = kind.bytes.saturating_add(bytes);
+    }
+
+    /// Kinds as they are reported: those without I/O are left out.
+    pub(crate) fn kinds(&self) -> Vec<KindStages> {
+        let used = CallKind::ALL.into_iter().zip(&self.kinds);
+        let used = used.filter_map(|(kind, sums)| {
+            let sums = sums.as_ref()?;
+            let stages = Stage::ALL.into_iter().zip(sums.times.map(Nanos));
+            Some(KindStages {
+                kind,
+                bytes: Bytes(sums.bytes),
+                bios: sums.bios,
+                whole: sums.whole.bins(),
+                stages: stages.filter(|(_, time)| time.0 > 0).collect(),
+            })
+        });
+        used.collect()
     }
 
     /// Notes the name of a process of a tree, 16 bytes; elsewhere they are 0.

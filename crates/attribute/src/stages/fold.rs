@@ -27,8 +27,10 @@ pub(crate) struct Stamps {
     pub(crate) preempted: Cut,
     /// Asleep without a bio out, until the journal woke it.
     pub(crate) journal: Cut,
-    /// Asleep without a bio out, whoever woke it.
-    pub(crate) slept_ns: u64,
+    /// Asleep without a bio out, until anything else woke it.
+    pub(crate) wait: Cut,
+    /// Woken and without a CPU, without a bio out.
+    pub(crate) switched: Cut,
 }
 
 /// Knowledge of the thread that an I/O came back to.
@@ -46,6 +48,9 @@ impl Stamps {
     /// Those of a slot, whose words `read` gives.
     pub(crate) fn of_slot(read: impl Fn(usize) -> u64, thread: &Thread) -> Stamps {
         let last = read(slot::PREEMPTED_LAST);
+        let cut = |whole: u64, before_ns| Cut { before_ns, after_ns: whole.saturating_sub(before_ns) };
+        let journal = cut(read(slot::JOURNAL), read(slot::JOURNAL_BEFORE));
+        let slept = cut(read(slot::SLEPT), read(slot::SLEPT_BEFORE));
         Stamps {
             late_ns: 0,
             entry: read(slot::ENTRY),
@@ -64,11 +69,12 @@ impl Stamps {
                 before_ns: read(slot::PREEMPTED_BEFORE),
                 after_ns: thread.preempted_ns.saturating_sub(last),
             },
-            journal: Cut {
-                before_ns: read(slot::JOURNAL_BEFORE),
-                after_ns: read(slot::JOURNAL).saturating_sub(read(slot::JOURNAL_BEFORE)),
+            journal,
+            switched: cut(read(slot::SWITCHED), read(slot::SWITCHED_BEFORE)),
+            wait: Cut {
+                before_ns: slept.before_ns.saturating_sub(journal.before_ns),
+                after_ns: slept.after_ns.saturating_sub(journal.after_ns),
             },
-            slept_ns: read(slot::SLEPT),
         }
     }
 }
@@ -128,7 +134,7 @@ pub(crate) fn fold(stamps: &Stamps, way: Way) -> StageTimes {
             (Stage::Wake, stamps.waking),
             (Stage::Switch, stamps.on),
         ],
-        // Nobody knows what it waited for; the wait ends with the wake-up.
+        // The last sleep ends with the wake-up.
         Way::CacheWait => {
             let [submit, wake, switch] =
                 [(Stage::Submit, stamps.off), (Stage::Wake, stamps.waking), (Stage::Switch, stamps.on)];
@@ -154,19 +160,25 @@ pub(crate) fn fold(stamps: &Stamps, way: Way) -> StageTimes {
 
 /// Moves what is known to lie in other stages to where it belongs. Nothing is added: what a stage has not cannot be moved.
 fn cut_out(times: &mut StageTimes, stamps: &Stamps, way: Way) {
-    let Stamps { preempted, journal, .. } = *stamps;
+    let preempted = stamps.preempted;
     if way == Way::Device {
         // Without an issue seen, the whole of it is the device's.
         let left = give(times, Stage::Device, Stage::Submit, stamps.gap_ns);
         let _not_found = give(times, Stage::Queue, Stage::Submit, left);
     }
-    if way == Way::CacheWait {
-        // Sleeps before the last one.
-        let earlier = stamps.slept_ns.saturating_sub(times[Stage::Wake as usize]);
-        let _not_found = give(times, Stage::Submit, Stage::Wake, earlier);
+    // The last wake-up has a stage already.
+    let last = times[Stage::Switch as usize].min(stamps.switched.after_ns);
+    let switched = Cut { after_ns: stamps.switched.after_ns - last, ..stamps.switched };
+    for (stage, cut) in
+        [(Stage::Journal, stamps.journal), (Stage::Wait, stamps.wait), (Stage::Switch, switched)]
+    {
+        let _not_found = give(times, Stage::Submit, stage, cut.before_ns);
+        let left = give(times, Stage::Wake, stage, cut.after_ns);
+        if way == Way::CacheWait {
+            // Those before the last sleep.
+            let _not_found = give(times, Stage::Submit, stage, left);
+        }
     }
-    let _not_found = give(times, Stage::Submit, Stage::Journal, journal.before_ns);
-    let _not_found = give(times, Stage::Wake, Stage::Journal, journal.after_ns);
     let _not_found = give(times, Stage::Submit, Stage::Preempted, preempted.before_ns);
     let left = give(times, Stage::Return, Stage::Preempted, preempted.after_ns);
     if way != Way::Device {
@@ -234,7 +246,8 @@ mod tests {
                 gap_ns: self.span(),
                 preempted: Cut { before_ns: self.span(), after_ns: self.span() },
                 journal: Cut { before_ns: self.span(), after_ns: self.span() },
-                slept_ns: self.span(),
+                wait: Cut { before_ns: self.span(), after_ns: self.span() },
+                switched: Cut { before_ns: self.span(), after_ns: self.span() },
             }
         }
     }
@@ -267,18 +280,19 @@ mod tests {
         gap_ns: 0,
         preempted: Cut { before_ns: 0, after_ns: 0 },
         journal: Cut { before_ns: 0, after_ns: 0 },
-        slept_ns: 0,
+        wait: Cut { before_ns: 0, after_ns: 0 },
+        switched: Cut { before_ns: 0, after_ns: 0 },
     };
 
     #[test]
     fn an_io_seen_in_full_has_every_stage() {
-        assert_eq!(fold(&SEEN, Way::Device), [5, 10, 20, 30, 40, 100, 10, 20, 30, 40, 0, 0]);
+        assert_eq!(fold(&SEEN, Way::Device), [5, 10, 20, 30, 40, 100, 10, 20, 30, 40, 0, 0, 0]);
     }
 
     #[test]
     fn a_device_without_requests_has_only_a_device_stage_between_queue_and_end() {
         let stamps = Stamps { insert: 0, issue: 0, doorbell: 250, irq: 0, waking: 0, on: 0, ..SEEN };
-        assert_eq!(fold(&stamps, Way::Device), [5, 10, 0, 0, 0, 200, 0, 0, 0, 90, 0, 0]);
+        assert_eq!(fold(&stamps, Way::Device), [5, 10, 0, 0, 0, 200, 0, 0, 0, 90, 0, 0, 0]);
     }
 
     #[test]
@@ -316,38 +330,66 @@ mod tests {
 
     #[test]
     fn a_cache_hit_is_all_submission() {
-        assert_eq!(fold(&SEEN, Way::CacheHit), [5, 300, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(fold(&SEEN, Way::CacheWait), [5, 105, 0, 0, 0, 0, 0, 125, 30, 40, 0, 0]);
+        assert_eq!(fold(&SEEN, Way::CacheHit), [5, 300, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(fold(&SEEN, Way::CacheWait), [5, 105, 0, 0, 0, 0, 0, 125, 30, 40, 0, 0, 0]);
     }
 
     #[test]
     fn preemption_is_cut_out_of_the_way_down_and_the_way_back_and_no_further() {
         let cut = |before_ns, after_ns| Stamps { preempted: Cut { before_ns, after_ns }, ..SEEN };
-        assert_eq!(fold(&cut(4, 25), Way::Device), [5, 6, 20, 30, 40, 100, 10, 20, 30, 15, 29, 0]);
-        assert_eq!(fold(&cut(10, 40), Way::Device), [5, 0, 20, 30, 40, 100, 10, 20, 30, 0, 50, 0]);
+        assert_eq!(fold(&cut(4, 25), Way::Device), [5, 6, 20, 30, 40, 100, 10, 20, 30, 15, 29, 0, 0]);
+        assert_eq!(fold(&cut(10, 40), Way::Device), [5, 0, 20, 30, 40, 100, 10, 20, 30, 0, 50, 0, 0]);
         assert_eq!(fold(&cut(11, 41), Way::Device), fold(&cut(10, 40), Way::Device), "more than there is");
-        assert_eq!(fold(&cut(0, 60), Way::CacheHit), [5, 240, 0, 0, 0, 0, 0, 0, 0, 0, 60, 0]);
-        assert_eq!(fold(&cut(0, 60), Way::CacheWait), [5, 85, 0, 0, 0, 0, 0, 125, 30, 0, 60, 0]);
+        assert_eq!(fold(&cut(0, 60), Way::CacheHit), [5, 240, 0, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0]);
+        assert_eq!(fold(&cut(0, 60), Way::CacheWait), [5, 85, 0, 0, 0, 0, 0, 125, 30, 0, 60, 0, 0]);
     }
 
     #[test]
     fn the_wait_for_the_journal_is_neither_wake_nor_submit() {
         let cut = |before_ns, after_ns| Stamps { journal: Cut { before_ns, after_ns }, ..SEEN };
-        assert_eq!(fold(&cut(3, 15), Way::Device), [5, 7, 20, 30, 40, 100, 10, 5, 30, 40, 0, 18]);
-        assert_eq!(fold(&cut(0, 125), Way::CacheWait), [5, 105, 0, 0, 0, 0, 0, 0, 30, 40, 0, 125]);
+        assert_eq!(fold(&cut(3, 15), Way::Device), [5, 7, 20, 30, 40, 100, 10, 5, 30, 40, 0, 18, 0]);
+        assert_eq!(fold(&cut(0, 125), Way::CacheWait), [5, 105, 0, 0, 0, 0, 0, 0, 30, 40, 0, 125, 0]);
     }
 
     #[test]
     fn time_between_bios_is_no_devices() {
         let stamps = Stamps { gap_ns: 60, ..SEEN };
-        assert_eq!(fold(&stamps, Way::Device), [5, 70, 20, 30, 40, 40, 10, 20, 30, 40, 0, 0]);
+        assert_eq!(fold(&stamps, Way::Device), [5, 70, 20, 30, 40, 40, 10, 20, 30, 40, 0, 0, 0]);
         let journal = Stamps { journal: Cut { before_ns: 50, after_ns: 0 }, ..stamps };
-        assert_eq!(fold(&journal, Way::Device), [5, 20, 20, 30, 40, 40, 10, 20, 30, 40, 0, 50]);
+        assert_eq!(fold(&journal, Way::Device), [5, 20, 20, 30, 40, 40, 10, 20, 30, 40, 0, 50, 0]);
     }
 
     #[test]
     fn an_io_without_bios_that_sleeps_twice_waited_both_times() {
-        let stamps = Stamps { slept_ns: 200, ..SEEN };
-        assert_eq!(fold(&stamps, Way::CacheWait), [5, 30, 0, 0, 0, 0, 0, 200, 30, 40, 0, 0]);
+        let stamps = Stamps { wait: Cut { before_ns: 0, after_ns: 200 }, ..SEEN };
+        assert_eq!(fold(&stamps, Way::CacheWait), [5, 30, 0, 0, 0, 0, 0, 0, 30, 40, 0, 0, 200]);
+        let both = Stamps { journal: Cut { before_ns: 0, after_ns: 50 }, ..stamps };
+        assert_eq!(fold(&both, Way::CacheWait), [5, 0, 0, 0, 0, 0, 0, 0, 30, 40, 0, 50, 180]);
+    }
+
+    #[test]
+    fn sleeps_of_an_io_with_bios_are_cut_out_of_the_way_down_and_the_wake_up() {
+        let stamps = Stamps { wait: Cut { before_ns: 4, after_ns: 15 }, ..SEEN };
+        assert_eq!(fold(&stamps, Way::Device), [5, 6, 20, 30, 40, 100, 10, 5, 30, 40, 0, 0, 19]);
+    }
+
+    #[test]
+    fn each_wait_for_a_cpu_is_a_switch_and_the_last_is_told_once() {
+        let stamps = Stamps { switched: Cut { before_ns: 4, after_ns: 35 }, ..SEEN };
+        assert_eq!(fold(&stamps, Way::Device), [5, 6, 20, 30, 40, 100, 10, 15, 39, 40, 0, 0, 0]);
+        assert_eq!(fold(&stamps, Way::CacheWait), [5, 101, 0, 0, 0, 0, 0, 120, 39, 40, 0, 0, 0]);
+    }
+
+    #[test]
+    fn what_the_journal_woke_is_not_told_twice() {
+        let read = |word| match word {
+            slot::JOURNAL => 70,
+            slot::JOURNAL_BEFORE => 20,
+            slot::SLEPT => 100,
+            slot::SLEPT_BEFORE => 30,
+            _ => 0,
+        };
+        let stamps = Stamps::of_slot(read, &Thread::default());
+        assert_eq!(stamps.wait, Cut { before_ns: 10, after_ns: 20 });
     }
 }

@@ -19,11 +19,15 @@ pub(crate) struct HeldIo {
     pub(crate) preempted_ns: u64,
     /// Number of its process.
     pub(crate) process: u32,
+    /// Place of its kind in [`iostack_model::CallKind::ALL`], and its bytes.
+    pub(crate) kind: usize,
+    pub(crate) bytes: u64,
 }
 
 impl HeldIo {
     fn count(&self, account: &mut Account) {
-        account.record(&self.stamps, self.bios);
+        let times = account.record(&self.stamps, self.bios);
+        account.add_to_kind(self.kind, &times, self.bios.queued, self.bytes);
         account.add_to_process(self.process, whole(&self.stamps));
     }
 }
@@ -69,7 +73,7 @@ mod tests {
 
     fn io(entry: u64, exit: u64) -> HeldIo {
         let stamps = Stamps { entry, exit, ..Stamps::default() };
-        HeldIo { stamps, bios: Bios::default(), preempted_ns: 1_000, process: 7 }
+        HeldIo { stamps, bios: Bios::default(), preempted_ns: 1_000, process: 7, kind: 1, bytes: 10 }
     }
 
     fn sums(account: &Account) -> (u64, u64) {

@@ -7,14 +7,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, RingBuf};
 
-use super::TraceError;
+use super::{TraceError, calls};
 use crate::bpf::members::{self, Family, Members};
 use crate::bpf::{self, BpfError, KernelTypes, Object, ProgramUse, array_descriptor};
 use crate::packed::{STAGES, unpacked};
 use crate::sys::lanes::Shared;
 
 /// Words of `struct slot` and `struct lane`.
-pub(crate) const SLOT_WORDS: usize = 18;
+pub(crate) const SLOT_WORDS: usize = 23;
 pub(crate) const LANE_WORDS: usize = 20;
 
 /// Places in `struct slot`.
@@ -37,6 +37,11 @@ pub(crate) mod slot {
     pub(crate) const JOURNAL: usize = 15;
     pub(crate) const JOURNAL_BEFORE: usize = 16;
     pub(crate) const SLEPT: usize = 17;
+    pub(crate) const SLEPT_BEFORE: usize = 18;
+    pub(crate) const KIND: usize = 19;
+    pub(crate) const BYTES: usize = 20;
+    pub(crate) const SWITCHED: usize = 21;
+    pub(crate) const SWITCHED_BEFORE: usize = 22;
 }
 
 /// Places in `struct lane`.
@@ -77,35 +82,17 @@ pub(crate) const DEVICES_MAX: usize = 8;
 /// I/Os in flight of a foreign process.
 const FLIGHTS_MAX: u32 = 16_384;
 
-/// System calls of a foreign process that are I/O, and what they are to the programs (`enum call`).
-#[cfg(target_arch = "x86_64")]
-const CALLS: &[(libc::c_long, u64)] = &[
-    (libc::SYS_read, 1),
-    (libc::SYS_write, 1),
-    (libc::SYS_pread64, 1),
-    (libc::SYS_pwrite64, 1),
-    (libc::SYS_readv, 1),
-    (libc::SYS_writev, 1),
-    (libc::SYS_preadv, 1),
-    (libc::SYS_pwritev, 1),
-    (libc::SYS_preadv2, 1),
-    (libc::SYS_pwritev2, 1),
-    (libc::SYS_fsync, 2),
-    (libc::SYS_fdatasync, 2),
-    (libc::SYS_io_submit, 3),
-    (libc::SYS_io_getevents, 4),
-    (333, 4), // io_pgetevents, which libc does not name
-    (libc::SYS_io_uring_enter, 5),
-];
-/// Arguments of system calls lie in other registers elsewhere.
-#[cfg(not(target_arch = "x86_64"))]
-const CALLS: &[(libc::c_long, u64)] = &[];
+/// Places of functions in which threads of a foreign process slept (`struct wait_key`), and how many places there are.
+const WAIT_FRAMES: usize = 20;
+const WAITS_MAX: u32 = 4096;
 
 /// Bytes of the ring buffer: some 30,000 records, of which the reader takes what there is every 10 ms.
 const RING_BYTES: u32 = 8 << 20;
 
 /// Per-CPU words of `struct cpu`, the first of which counts events.
 const CPU_WORDS: usize = 10;
+
+type WaitMap = HashMap<MapData, [u64; WAIT_FRAMES], [u64; 2]>;
 
 /// The programs at work.
 pub(crate) struct Kernel {
@@ -116,6 +103,9 @@ pub(crate) struct Kernel {
     counters: Shared,
     threads: Mutex<HashMap<MapData, u32, u32>>,
     cpus: PerCpuArray<MapData, [u64; CPU_WORDS]>,
+    waits: WaitMap,
+    /// Page faults are seen.
+    pub(crate) faults: bool,
     /// `io_uring`'s tracepoints are there.
     pub(crate) io_uring: bool,
 }
@@ -135,12 +125,13 @@ impl Kernel {
             ("threads", wanted.lanes.max(1)),
             ("lanes_free", wanted.lanes.max(1)),
             ("flights", if wanted.foreign { FLIGHTS_MAX } else { 1 }),
+            ("waits", if wanted.foreign { WAITS_MAX } else { 1 }),
             ("records", if has_ring { RING_BYTES } else { 4096 }),
         ];
         let entries: Vec<_> = entries.into_iter().chain(wanted.family.entries()).collect();
         let mut object = Object::load(&unpacked(STAGES), &constants, &entries)?;
         // First, since a map that is taken out is no longer known to programs that are loaded later.
-        let io_uring = attach_programs(&mut object, wanted, types)?;
+        let (io_uring, faults) = attach_programs(&mut object, wanted, types)?;
         bpf::end_trial();
         let shared = |object: &mut Object, name: &str, words: usize| {
             Shared::map(array_descriptor(&object.take_map(name)), words)
@@ -157,13 +148,16 @@ impl Kernel {
             of_kind(devices.set(index, number, 0))?;
         }
         let mut calls: Array<MapData, u64> = of_kind(Array::try_from(object.take_map("calls")))?;
-        for &(number, call) in CALLS.iter().filter(|_| wanted.foreign) {
-            of_kind(calls.set(number as u32, call, 0))?;
+        for (place, rule) in calls::rules().filter(|_| wanted.foreign) {
+            of_kind(calls.set(place, rule, 0))?;
         }
+        let mut waits: WaitMap = of_kind(HashMap::try_from(object.take_map("waits")))?;
+        // Whatever finds no place.
+        of_kind(waits.insert([0; WAIT_FRAMES], [0; 2], 0))?;
         let threads = Mutex::new(threads);
         let members = Members::take(&mut object, wanted.family);
         let object = Mutex::new(object);
-        Ok((Kernel { object, members, slots, lanes, counters, threads, cpus, io_uring }, ring))
+        Ok((Kernel { object, members, slots, lanes, counters, threads, cpus, waits, faults, io_uring }, ring))
     }
 
     /// Words of the slots from `first`.
@@ -197,6 +191,14 @@ impl Kernel {
         let lost: u64 =
             counters.iter().map(|counter| counter.load(std::sync::atomic::Ordering::Relaxed)).sum();
         lost + self.members.lost()
+    }
+
+    /// Functions in which threads of a foreign process slept inside I/Os while no bio was out, the innermost first; how often, and
+    /// how long, ns.
+    pub(crate) fn waits(&self) -> Vec<(Vec<u64>, [u64; 2])> {
+        let rows = self.waits.iter().filter_map(Result::ok).filter(|(_, sums)| sums[0] > 0);
+        rows.map(|(frames, sums)| (frames.into_iter().take_while(|frame| *frame != 0).collect(), sums))
+            .collect()
     }
 
     /// Runs of the programs so far, and their time.
@@ -259,35 +261,45 @@ const ALWAYS: &[(&str, &[usize])] = &[
     ("sched_switch", &[3, 4]),
 ];
 
-/// True when `io_uring` can be followed.
-fn attach_programs(object: &mut Object, wanted: &Wanted, types: &KernelTypes) -> Result<bool, TraceError> {
+/// True when `io_uring` can be followed; true when page faults can.
+fn attach_programs(
+    object: &mut Object,
+    wanted: &Wanted,
+    types: &KernelTypes,
+) -> Result<(bool, bool), TraceError> {
     members::follow(object, wanted.family)?;
     for (program, arguments) in ALWAYS {
         object.attach(program, program, arguments)?;
     }
     if wanted.family.process == 0 {
-        return Ok(false);
+        return Ok((false, false));
     }
     object.attach("sched_waking", "sched_waking", &[1])?;
+    let mut faults = false;
     if wanted.foreign {
-        if CALLS.is_empty() {
+        if !calls::are_known() {
             return Err(TraceError::Architecture);
         }
         // With whether the whole process ends, since 6.16.
         object.attach("sched_process_exit", "sched_process_exit", &[1, 2])?;
-        object.attach("sys_enter", "sys_enter", &[2])?;
+        // What ends before its beginning is seen would otherwise go on.
         object.attach("sys_exit", "sys_exit", &[2])?;
+        object.attach("sys_enter", "sys_enter", &[2])?;
+        faults = types.tracepoint_arguments("page_fault_user") == Some(3);
+        if faults {
+            object.attach("page_fault_user", "page_fault_user", &[3])?;
+        }
         // The completion's third argument is the event itself since 6.12.
         if types.tracepoint_arguments("io_uring_complete") == Some(3) {
             object.attach("io_uring_complete", "io_uring_complete", &[3])?;
         } else {
-            return Ok(false);
+            return Ok((false, faults));
         }
     }
     // Called io_uring_submit_sqe until 6.3, with other arguments before 5.19.
     let submit = ["io_uring_submit_req", "io_uring_submit_sqe"];
     let known = |name: &&str| matches!(types.tracepoint_arguments(name), Some(1 | 2));
-    let Some(submit) = submit.into_iter().find(known) else { return Ok(false) };
+    let Some(submit) = submit.into_iter().find(known) else { return Ok((false, faults)) };
     object.attach("io_uring_submit_req", submit, &[1, 2])?;
-    Ok(true)
+    Ok((true, faults))
 }

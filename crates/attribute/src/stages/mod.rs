@@ -13,12 +13,14 @@
 //! Start reading at [`StageTrace::attach`], then `fold`.
 
 mod account;
+mod calls;
 mod fold;
 mod held;
 mod kernel;
 mod lanes;
 mod reader;
 mod subject;
+mod waits;
 
 use std::io;
 use std::sync::Arc;
@@ -34,6 +36,10 @@ use account::Account;
 use kernel::{Kernel, Wanted};
 use lanes::Load;
 use reader::{Findings, Reader, Window};
+use waits::Waits;
+
+/// Threads of foreign processes that do I/O at a time.
+const FOREIGN_LANES_MAX: u32 = 16_384;
 
 /// Reason why there is no trace.
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +105,7 @@ pub struct StageTrace {
     attached: u64,
     events_before: u64,
     own_cost_ns: f64,
+    waits: Waits,
 }
 
 /// The verifier's words are for a program that it should have taken.
@@ -126,7 +133,7 @@ impl StageTrace {
             family,
             foreign: subject.foreign().is_some(),
             devices: numbers,
-            lanes: lanes::LANES_MAX,
+            lanes: if subject.foreign().is_some() { FOREIGN_LANES_MAX } else { lanes::LANES_MAX },
             slots: lanes::SLOTS_MAX,
         };
         let own_cost_ns = if is_load { lanes::own_cost_ns() } else { 0.0 };
@@ -154,6 +161,7 @@ impl StageTrace {
             attached,
             events_before,
             own_cost_ns,
+            waits: Waits::default(),
         })
     }
 
@@ -202,6 +210,8 @@ impl StageTrace {
             lost: self.kernel.lost(),
             devices: findings.devices.iter().map(account::DeviceAccount::stages).collect(),
             processes: account.processes(),
+            kinds: account.kinds(),
+            waits: self.waits.told(&self.kernel.waits()),
             application_mean_ns: None,
             tracing: self.cost(findings, ios),
             ladder: self.ladder.clone(),
@@ -243,22 +253,21 @@ impl StageTrace {
                     .to_owned(),
             );
         }
-        if ways.iter().any(|way| way.way == Way::CacheWait) {
-            notes.push(
-                "What an I/O without bios of its own waited for is not known: read-ahead or write-back of another, \
-                 or a lock. Its wait is counted as wake."
-                    .to_owned(),
-            );
-        }
         if self.process.is_some() {
             if !self.with_children {
                 notes.push(crate::CHILDREN.to_owned());
             }
             notes.push(
-                "An I/O of io_uring ends when its completion is posted, not when the program picks it up; page faults \
-                 of mapped files are not seen."
+                "An I/O of io_uring ends when its completion is posted, not when the program picks it up."
                     .to_owned(),
             );
+            if !self.kernel.faults {
+                notes.push(
+                    "This kernel does not tell of page faults: those of mapped files are not seen."
+                        .to_owned(),
+                );
+            }
+            notes.extend(self.waits.note());
         }
         let unmatched = ways.iter().find(|way| way.way == Way::Unmatched).map_or(0, |way| way.whole.count);
         if unmatched > 0 {

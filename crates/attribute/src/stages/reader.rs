@@ -186,7 +186,8 @@ fn take(findings: &mut Findings, words: &[u64; RECORD_WORDS], counts: &Window) {
         KIND_IO if counts(exit) => {
             let direct = slot[slot::DIRECT] != 0;
             let bios = Bios { queued: slot[slot::BIOS], ended: slot[slot::ENDED], direct };
-            let io = HeldIo { stamps, bios, preempted_ns, process: process as u32 };
+            let (kind, bytes) = (slot[slot::KIND] as usize, slot[slot::BYTES]);
+            let io = HeldIo { stamps, bios, preempted_ns, process: process as u32, kind, bytes };
             findings.account.name(io.process, [name_begin, name_end]);
             findings.held.take(which, io, &mut findings.account);
         }

@@ -10,6 +10,8 @@ use iostack_model::answers::{
     IoKind, LongSleep, OwnedHow, OwnedIo, SlowIo, WaitCause, WatchSlice, WhyFinding,
 };
 
+use crate::waits::{is_lock, rule};
+
 /// Causes of slow I/Os and sleeps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Explained {
@@ -18,40 +20,6 @@ pub struct Explained {
     /// Each, the slowest first.
     pub findings: Vec<WhyFinding>,
 }
-
-/// Functions in which a thread waits, and for what; the first function of a stack that is in the table decides.
-const WAITS: [(&str, WaitCause, &str); 30] = [
-    ("jbd2_log_wait_commit", WaitCause::Journal, "for a commit of the journal"),
-    ("jbd2_complete_transaction", WaitCause::Journal, "for a commit of the journal"),
-    ("wait_transaction_locked", WaitCause::Journal, "for a transaction that is being committed"),
-    ("wait_transaction_switching", WaitCause::Journal, "for a transaction that is being committed"),
-    ("add_transaction_credits", WaitCause::Journal, "for room in the journal"),
-    ("jbd2_log_do_checkpoint", WaitCause::Journal, "for room in the journal"),
-    ("do_get_write_access", WaitCause::Journal, "for a block that the journal writes"),
-    ("xlog_wait_on_iclog", WaitCause::Journal, "for the log of XFS"),
-    ("xlog_force_lsn", WaitCause::Journal, "for the log of XFS"),
-    ("xfs_log_force_seq", WaitCause::Journal, "for the log of XFS"),
-    ("xlog_cil_force_seq", WaitCause::Journal, "for the log of XFS"),
-    ("xlog_grant_head_wait", WaitCause::Journal, "for room in the log of XFS"),
-    ("btrfs_sync_log", WaitCause::Journal, "for the log tree of btrfs"),
-    ("btrfs_commit_transaction", WaitCause::Journal, "for a transaction of btrfs"),
-    ("wait_current_trans", WaitCause::Journal, "for a transaction of btrfs"),
-    ("balance_dirty_pages", WaitCause::WriteBack, "since too many pages are dirty"),
-    ("blkcg_maybe_throttle_current", WaitCause::CgroupLimit, "since the limit of its cgroup is reached"),
-    ("ioc_rqos_throttle", WaitCause::CgroupLimit, "since its share of the device (io.cost) is used up"),
-    ("iolatency_throttle", WaitCause::CgroupLimit, "since another cgroup's latency is protected"),
-    ("mem_cgroup_handle_over_high", WaitCause::Memory, "since its cgroup has too much memory"),
-    ("try_to_free_mem_cgroup_pages", WaitCause::Memory, "for memory of its cgroup to be freed"),
-    ("do_try_to_free_pages", WaitCause::Memory, "for memory to be freed"),
-    ("reclaim_throttle", WaitCause::Memory, "for memory to be freed"),
-    ("do_swap_page", WaitCause::Memory, "for a page that was swapped out"),
-    ("wbt_wait", WaitCause::Scheduler, "since write-back throttling lets no more writes through"),
-    ("blk_mq_get_tag", WaitCause::Scheduler, "for a free request of the device"),
-    ("rwsem_down_write_slowpath", WaitCause::Lock, "for a lock that others hold"),
-    ("rwsem_down_read_slowpath", WaitCause::Lock, "for a lock that others hold"),
-    ("__mutex_lock", WaitCause::Lock, "for a lock that others hold"),
-    ("mutex_lock", WaitCause::Lock, "for a lock that others hold"),
-];
 
 /// Functions behind which a thread waits for its own I/O, whose slowness is told with the I/O.
 const FOR_IO: [&str; 5] =
@@ -238,15 +206,8 @@ fn who(row: &OwnedIo) -> Who {
 }
 
 fn is_for_io(sleep: &LongSleep) -> bool {
-    rule(sleep).is_none_or(|rule| rule.1 == WaitCause::Unknown)
+    rule(&sleep.stack).is_none_or(|rule| rule.1 == WaitCause::Unknown)
         && sleep.stack.iter().any(|function| FOR_IO.contains(&function.as_str()))
-}
-
-/// The first function of the stack that says what it waits for.
-fn rule(sleep: &LongSleep) -> Option<&'static (&'static str, WaitCause, &'static str)> {
-    // Compilers cut functions: `name.part.0`, `name.isra.0`.
-    let bare = |function: &str| function.split('.').next().unwrap_or("").to_owned();
-    sleep.stack.iter().find_map(|function| WAITS.iter().find(|(name, ..)| *name == bare(function)))
 }
 
 fn of_sleep(sleep: &LongSleep, slices: &[WatchSlice]) -> WhyFinding {
@@ -259,7 +220,7 @@ fn of_sleep(sleep: &LongSleep, slices: &[WatchSlice]) -> WhyFinding {
             thread_name(&sleep.behind)
         );
         (WaitCause::RunQueue, true, vec![words])
-    } else if let Some((function, cause, words)) = rule(sleep) {
+    } else if let Some((function, cause, words)) = rule(&sleep.stack) {
         let mut evidence = vec![format!(
             "It slept {} in {function}, {words}; {} woke it.",
             Nanos(sleep.slept_ns),
@@ -300,12 +261,6 @@ fn of_sleep(sleep: &LongSleep, slices: &[WatchSlice]) -> WhyFinding {
         sure,
         evidence,
     }
-}
-
-fn is_lock(function: &str) -> bool {
-    ["schedule", "mutex", "rwsem", "down_", "lock", "wait_for", "finish_wait"]
-        .iter()
-        .any(|part| function.contains(part))
 }
 
 /// The idle thread has no name of its own for people.

@@ -196,6 +196,8 @@ mod tests {
             ways: Vec::new(),
             devices: Vec::new(),
             processes: Vec::new(),
+            kinds: Vec::new(),
+            waits: Vec::new(),
             application_mean_ns: None,
             tracing: TracingCost { events: 5000, ns_per_event: 100.0, ns_per_io: 500.0, how: String::new() },
             ladder: Ladder::default(),

@@ -44,11 +44,16 @@ fn reads(count: u32) -> String {
     format!("dd if=data of=/dev/null bs=4k count={count} iflag=direct status=none")
 }
 
-/// I/Os of a way, and of those whose way was not seen to its end.
+/// Direct reads: of a process the bios of its reads, since others come from the cache; else I/Os that went to the device, or
+/// whose way was not seen to its end.
 fn direct(stages: &Value) -> u64 {
+    let number = |value: &Value| value.as_u64().expect("a number");
+    if let Some(kinds) = stages["kinds"].as_array() {
+        return kinds.iter().filter(|kind| kind["kind"] == "read").map(|kind| number(&kind["bios"])).sum();
+    }
     let ways = stages["ways"].as_array().expect("a list");
     let wanted = ways.iter().filter(|way| way["way"] == "device" || way["way"] == "unmatched");
-    wanted.map(|way| way["whole"]["count"].as_u64().expect("a number")).sum()
+    wanted.map(|way| number(&way["whole"]["count"])).sum()
 }
 
 fn rows<'a>(answer: &'a Value, name: &str) -> Vec<&'a Value> {

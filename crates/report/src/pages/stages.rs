@@ -3,7 +3,9 @@
 //! The mean I/O from its start to its end, cut into stages; how the whole and the device spread; each device of the chain;
 //! and how far to trust it.
 
-use iostack_model::{Bins, DeviceStages, Part, Stage, Stages, TracingCost, Way, WayStages};
+use iostack_model::{
+    Bins, DeviceStages, KindStages, Part, Stage, StageWait, Stages, TracingCost, Way, WayStages,
+};
 
 use super::ladder;
 use crate::document::{Bar, Block, Cell, Column, Drawn, Row, Section, Table};
@@ -28,6 +30,9 @@ pub(crate) fn section(stages: &Stages) -> Section {
     if !stages.ways.is_empty() {
         section.table(ways(stages));
     }
+    if !stages.kinds.is_empty() {
+        section.table(kinds(stages));
+    }
     for way in stages.ways.iter().filter(|way| has_stages(way)) {
         let heading = format!("{}: the mean I/O from start to end", way.way.name());
         let line = line::figure(&heading, in_order(way), way.whole.mean_ns());
@@ -36,6 +41,9 @@ pub(crate) fn section(stages: &Stages) -> Section {
     }
     if let Some(way) = way.filter(|way| way.whole.count > 0) {
         section.page(Block::Plots(spreads(stages, way)));
+    }
+    if !stages.waits.is_empty() {
+        section.table(waits(stages));
     }
     if !stages.devices.is_empty() {
         section.table(devices(stages));
@@ -130,6 +138,49 @@ fn ways(stages: &Stages) -> Table {
         .number("p99", |way| supported(&way.whole, 0.99))
         .number("p99.9", |way| supported(&way.whole, 0.999))
         .done()
+}
+
+/// Each kind of call with its largest stages.
+fn kinds(stages: &Stages) -> Table {
+    Table::over(&stages.kinds)
+        .words("kind", |kind| kind.kind.name())
+        .number("I/Os", |kind| brief(kind.whole.count as f64))
+        .number("bytes", |kind| kind.bytes.to_string())
+        .number("mean", |kind| mean(&kind.whole))
+        .number("p99", |kind| supported(&kind.whole, 0.99))
+        .words("mostly", largest)
+        .done()
+}
+
+/// Up to three stages that took a tenth of the time or more, the largest first.
+fn largest(kind: &KindStages) -> String {
+    let share = |time: u64| ratio(time as f64, kind.whole.sum_ns as f64);
+    let mut large: Vec<_> = kind.stages.iter().filter(|(_, time)| share(time.0) >= 0.1).collect();
+    large.sort_by_key(|(_, time)| std::cmp::Reverse(time.0));
+    let named =
+        large.iter().take(3).map(|(stage, time)| format!("{} {} %", stage.name(), percent(share(time.0))));
+    named.collect::<Vec<_>>().join(", ")
+}
+
+/// Waits told on the screen and before the fold of a page.
+const WAITS: usize = 12;
+
+/// Table of what I/Os waited for while no bio of them was out.
+fn waits(stages: &Stages) -> Table {
+    let all: f64 = stages.ways.iter().map(|way| way.whole.sum_ns as f64).sum();
+    let what = |wait: &StageWait| match wait.what.as_str() {
+        "" => "not known".to_owned(),
+        what => what.to_owned(),
+    };
+    let table = Table::over(&stages.waits)
+        .words("waited", what)
+        .words("in", |wait| wait.function.clone())
+        .number("sleeps", |wait| brief(wait.sleeps as f64))
+        .number("total", |wait| time(wait.total.0 as f64))
+        .number("% time", |wait| percent(ratio(wait.total.0 as f64, all)));
+    let unexplained = percent(stages.unexplained_share());
+    let caption = format!("({unexplained} % of all time not explained: waits not known, and the stage wake)");
+    Table { shown: WAITS, page_caption: caption.clone(), caption, ..table.done() }
 }
 
 /// Mean, p50, p99, p99.9.

@@ -1,5 +1,6 @@
 //! Stages of real loads, on what this machine has: its disk's file system, loop devices, zram.
 
+mod calls;
 mod common;
 mod devices;
 mod known;
@@ -7,3 +8,4 @@ mod load;
 mod process;
 mod refused;
 mod tree;
+mod waits;

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use iostack_attribute::stages::Subject;
-use iostack_model::{Stages, Way};
+use iostack_model::{CallKind, Stages, Way};
 use iostack_testkit::folder;
 
 use super::common::{MATCHED, attach, ios, show};
@@ -15,10 +15,10 @@ use crate::common::random;
 const MIB: u64 = 1 << 20;
 
 /// fio in one process, its report in JSON; it starts at a line of input, when the trace is attached.
-fn fio(path: &Path, engine: &str, depth: u32) -> Option<Child> {
+fn fio(path: &Path, engine: &str, depth: u32, more: &str) -> Option<Child> {
     let words = format!(
         "read -r _ && exec fio --name=traced --filename={} --ioengine={engine} --iodepth={depth} --rw=randread --bs=4k \
-         --direct=1 --size=16m --runtime=2 --time_based --thread --output-format=json",
+         --direct=1 --size=16m --runtime=2 --time_based --thread {more} --output-format=json",
         path.display()
     );
     Command::new("fio").arg("--version").stdout(Stdio::null()).status().ok()?;
@@ -35,8 +35,8 @@ fn number(report: &str, after: &str, key: &str) -> f64 {
 }
 
 /// Traces one run of fio from its start to its end.
-fn traced(test: &str, path: &Path, engine: &str, depth: u32) -> Option<(f64, f64, Stages)> {
-    let Some(mut child) = fio(path, engine, depth) else {
+fn traced(test: &str, path: &Path, engine: &str, depth: u32, more: &str) -> Option<(f64, f64, Stages)> {
+    let Some(mut child) = fio(path, engine, depth, more) else {
         println!("SKIPPED {test}: fio is not installed");
         return None;
     };
@@ -58,7 +58,7 @@ fn a_foreign_programs_ios_are_those_it_counts_itself() {
     let folder = folder!("stages-fio");
     let path = random(&folder, "data", 16 * MIB);
     for (engine, depth) in [("psync", 1), ("libaio", 1), ("libaio", 16), ("io_uring", 1), ("io_uring", 16)] {
-        let Some((count, mean, stages)) = traced(test, &path, engine, depth) else { return };
+        let Some((count, mean, stages)) = traced(test, &path, engine, depth, "") else { return };
         assert_eq!(stages.lost, 0);
         let device = stages.way(Way::Device).expect("direct reads");
         // fio reads a few files of its own, and does not count what is in flight at its end.
@@ -73,6 +73,27 @@ fn a_foreign_programs_ios_are_those_it_counts_itself() {
         let ratio = own / mean;
         assert!((least..1.25).contains(&ratio), "{engine}: {own:.0} ns, fio says {mean:.0} ns");
         assert!(stages.notes.iter().any(|note| note.contains("has ended")), "{:?}", stages.notes);
+    }
+}
+
+#[test]
+fn requests_of_io_uring_are_matched_whoever_carries_them_out() {
+    let test = "requests_of_io_uring_are_matched_whoever_carries_them_out";
+    let folder = folder!("stages-fio-workers");
+    let path = random(&folder, "data", 16 * MIB);
+    for more in ["--force_async=1", "--force_async=1 --direct=0 --invalidate=1", "--sqthread_poll=1"] {
+        let Some((count, _, stages)) = traced(test, &path, "io_uring", 4, more) else { return };
+        assert_eq!(stages.lost, 0);
+        let reads = stages.kinds.iter().find(|row| row.kind == CallKind::Read).expect("it reads");
+        let seen = reads.whole.count as f64;
+        // It reads files of its own, and does not count what is in flight at its end.
+        assert!(
+            (count * 0.99..count * 1.01 + 200.0).contains(&seen),
+            "{more}: {seen} I/Os seen, fio counts {count}"
+        );
+        let unmatched = ios(&stages, Way::Unmatched) as f64;
+        assert!(unmatched <= (1.0 - MATCHED) * seen, "{more}: {unmatched} of {seen} not seen to the end");
+        println!("  {more}: {:.3} % matched", (1.0 - unmatched / seen) * 100.0);
     }
 }
 

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Threads of io_uring that work for the subject: which request does a worker work on?
+ *
+ *   task ──► worker ──► its current work ──► the request around it
+ *
+ * Part of stages.bpf.c, behind its maps.
+ */
+#ifndef IOSTACK_WORKERS_H
+#define IOSTACK_WORKERS_H
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct io_wq_work {
+	int flags;
+};
+
+struct io_worker {
+	struct io_wq_work *cur_work;
+};
+
+struct io_kiocb___work {
+	struct io_wq_work work;
+	/* Until 6.12. */
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+/* The request that a worker is at; 0 for none, and for the thread that polls for submissions. */
+ALWAYS_INLINE struct io_kiocb *worked_on(struct task_struct *task)
+{
+	struct io_wq_work *work = 0;
+	struct io_worker *worker;
+
+	if (!(task->flags & PF_IO_WORKER) || !field_exists(task->worker_private) || !type_exists(struct io_worker))
+		return 0;
+	worker = task->worker_private;
+	if (!worker || bpf_probe_read_kernel(&work, sizeof(work), &worker->cur_work) || !work)
+		return 0;
+	return (void *)work - field_offset(struct io_kiocb___work, work);
+}
+
+/* The slot of our own load whose request this is. */
+ALWAYS_INLINE struct slot *asked_slot(struct io_kiocb *request, __u32 *index)
+{
+	struct io_kiocb___work *older = (void *)request;
+	struct io_uring_task *ring = 0;
+	struct task_struct *owner = 0;
+	struct lane *lane;
+	__u64 within = 0;
+	int thread = 0;
+
+	if (!field_exists(request->tctx))
+		bpf_probe_read_kernel(&owner, sizeof(owner), &older->task);
+	else if (!bpf_probe_read_kernel(&ring, sizeof(ring), &request->tctx) && ring)
+		bpf_probe_read_kernel(&owner, sizeof(owner), &ring->task);
+	if (!owner || bpf_probe_read_kernel(&thread, sizeof(thread), &owner->pid) ||
+	    bpf_probe_read_kernel(&within, sizeof(within), &request->cqe.user_data))
+		return 0;
+	lane = lane_of(thread);
+	if (!lane || lane->carrier != CARRIER_URING || within >= lane->slot_count)
+		return 0;
+	*index = lane->slot_first + within;
+	return bpf_map_lookup_elem(&slots, index);
+}
+
+/* Finds the I/O of a bio that a worker queues: what cannot be done without waiting is left to them. */
+ALWAYS_INLINE void find_punted(struct io_kiocb *request, struct flight *flight)
+{
+	__u64 key = (__u64)request;
+	__u32 index = 0;
+	struct slot *slot;
+
+	if (foreign) {
+		take_bio(bpf_map_lookup_elem(&flights, &key), flight, OWNER_FLIGHT, key);
+	} else {
+		slot = asked_slot(request, &index);
+		take_bio(slot, flight, OWNER_SLOT, index);
+	}
+}
+
+#endif

@@ -1,0 +1,77 @@
+//! What does a thread wait for? By the functions of the kernel in which it sleeps.
+
+use iostack_model::answers::WaitCause;
+
+/// Functions in which a thread waits, and for what; the first function of a stack that is in the table decides.
+const WAITS: [(&str, WaitCause, &str); 30] = [
+    ("jbd2_log_wait_commit", WaitCause::Journal, "for a commit of the journal"),
+    ("jbd2_complete_transaction", WaitCause::Journal, "for a commit of the journal"),
+    ("wait_transaction_locked", WaitCause::Journal, "for a transaction that is being committed"),
+    ("wait_transaction_switching", WaitCause::Journal, "for a transaction that is being committed"),
+    ("add_transaction_credits", WaitCause::Journal, "for room in the journal"),
+    ("jbd2_log_do_checkpoint", WaitCause::Journal, "for room in the journal"),
+    ("do_get_write_access", WaitCause::Journal, "for a block that the journal writes"),
+    ("xlog_wait_on_iclog", WaitCause::Journal, "for the log of XFS"),
+    ("xlog_force_lsn", WaitCause::Journal, "for the log of XFS"),
+    ("xfs_log_force_seq", WaitCause::Journal, "for the log of XFS"),
+    ("xlog_cil_force_seq", WaitCause::Journal, "for the log of XFS"),
+    ("xlog_grant_head_wait", WaitCause::Journal, "for room in the log of XFS"),
+    ("btrfs_sync_log", WaitCause::Journal, "for the log tree of btrfs"),
+    ("btrfs_commit_transaction", WaitCause::Journal, "for a transaction of btrfs"),
+    ("wait_current_trans", WaitCause::Journal, "for a transaction of btrfs"),
+    ("balance_dirty_pages", WaitCause::WriteBack, "since too many pages are dirty"),
+    ("blkcg_maybe_throttle_current", WaitCause::CgroupLimit, "since the limit of its cgroup is reached"),
+    ("ioc_rqos_throttle", WaitCause::CgroupLimit, "since its share of the device (io.cost) is used up"),
+    ("iolatency_throttle", WaitCause::CgroupLimit, "since another cgroup's latency is protected"),
+    ("mem_cgroup_handle_over_high", WaitCause::Memory, "since its cgroup has too much memory"),
+    ("try_to_free_mem_cgroup_pages", WaitCause::Memory, "for memory of its cgroup to be freed"),
+    ("do_try_to_free_pages", WaitCause::Memory, "for memory to be freed"),
+    ("reclaim_throttle", WaitCause::Memory, "for memory to be freed"),
+    ("do_swap_page", WaitCause::Memory, "for a page that was swapped out"),
+    ("wbt_wait", WaitCause::Scheduler, "since write-back throttling lets no more writes through"),
+    ("blk_mq_get_tag", WaitCause::Scheduler, "for a free request of the device"),
+    ("rwsem_down_write_slowpath", WaitCause::Lock, "for a lock that others hold"),
+    ("rwsem_down_read_slowpath", WaitCause::Lock, "for a lock that others hold"),
+    ("__mutex_lock", WaitCause::Lock, "for a lock that others hold"),
+    ("mutex_lock", WaitCause::Lock, "for a lock that others hold"),
+];
+
+/// The first function of the stack that says what it waits for.
+pub(crate) fn rule(stack: &[String]) -> Option<&'static (&'static str, WaitCause, &'static str)> {
+    // Compilers cut functions: `name.part.0`, `name.isra.0`.
+    let bare = |function: &str| function.split('.').next().unwrap_or("").to_owned();
+    stack.iter().find_map(|function| WAITS.iter().find(|(name, ..)| *name == bare(function)))
+}
+
+/// A function that waits, or locks, for whoever calls it.
+pub(crate) fn is_lock(function: &str) -> bool {
+    ["schedule", "mutex", "rwsem", "down_", "lock", "wait_for", "finish_wait"]
+        .iter()
+        .any(|part| function.contains(part))
+}
+
+/// Functions below those of `WAITS` that say less: locks of kernels that inline the slow path, and waits for I/Os. Only for
+/// whom these are not told otherwise.
+const BELOW: [(&str, WaitCause, &str); 16] = [
+    ("down_read", WaitCause::Lock, "for a lock that others hold"),
+    ("down_read_killable", WaitCause::Lock, "for a lock that others hold"),
+    ("down_read_nested", WaitCause::Lock, "for a lock that others hold"),
+    ("down_write", WaitCause::Lock, "for a lock that others hold"),
+    ("down_write_nested", WaitCause::Lock, "for a lock that others hold"),
+    ("down_write_killable", WaitCause::Lock, "for a lock that others hold"),
+    ("__percpu_down_read", WaitCause::Lock, "for a lock that others hold"),
+    ("__reserve_bytes", WaitCause::WriteBack, "for room in btrfs that write-back makes"),
+    ("folio_wait_writeback", WaitCause::WriteBack, "for pages that are being written"),
+    ("wb_wait_for_completion", WaitCause::WriteBack, "for write-back of the file system"),
+    ("folio_wait_bit_common", WaitCause::Device, "for a page that is being read or written"),
+    ("__wait_on_buffer", WaitCause::Device, "for a block of metadata"),
+    ("__sync_dirty_buffer", WaitCause::Device, "for a block of metadata"),
+    ("bit_wait_io", WaitCause::Device, "for a block of metadata"),
+    ("xfs_buf_iowait", WaitCause::Device, "for a block of metadata"),
+    ("submit_bio_wait", WaitCause::Device, "for a bio that it sent"),
+];
+
+/// The row of these that comes first and whose function is on the stack.
+pub(crate) fn rule_below(stack: &[String]) -> Option<&'static (&'static str, WaitCause, &'static str)> {
+    BELOW.iter().find(|(name, ..)| stack.iter().any(|function| function == name))
+}
