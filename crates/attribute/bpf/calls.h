@@ -101,7 +101,7 @@ ALWAYS_INLINE void begin_slot(struct slot *slot, struct lane *lane, __u64 kind, 
 	slot->bios = slot->ended = slot->queue = slot->insert = slot->issue = 0;
 	slot->doorbell = slot->irq = slot->complete = 0;
 	slot->gap = slot->preempted_before = slot->journal = slot->journal_before = 0;
-	slot->slept = slot->slept_before = slot->switched = slot->switched_before = slot->bytes = 0;
+	slot->slept = slot->slept_before = slot->switched = slot->switched_before = slot->beside = slot->bytes = 0;
 	slot->kind = kind;
 	slot->direct = direct;
 	slot->lane = lane->slot_first;
@@ -186,6 +186,25 @@ ALWAYS_INLINE void record_io(struct slot *slot, struct lane *lane, __u64 now)
 		bpf_probe_read_kernel(record->name, sizeof(record->name), leader->comm);
 	}
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* A thread of a foreign process has slept inside an I/O: where, and how long. Full, the map keeps what has no place under no
+ * functions. */
+ALWAYS_INLINE void note_wait(struct task_struct *task, __u64 time)
+{
+	struct wait_key key = {};
+	struct wait fresh = {}, *sum;
+
+	bpf_get_task_stack(task, key.frames, sizeof(key.frames), 0);
+	sum = bpf_map_lookup_elem(&waits, &key);
+	if (!sum && bpf_map_update_elem(&waits, &key, &fresh, BPF_NOEXIST))
+		__builtin_memset(&key, 0, sizeof(key));
+	if (!sum)
+		sum = bpf_map_lookup_elem(&waits, &key);
+	if (!sum)
+		return;
+	__sync_fetch_and_add(&sum->sleeps, 1);
+	__sync_fetch_and_add(&sum->time, time);
 }
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Page faults that read: nobody tells of their end.
  *
- *   page_fault_user: when ──► a bio outside any call: an I/O since then ──► the thread does something else: it ended when
+ *   page_fault_user: when ──► a bio, or a sleep for one, outside any call: an I/O since then ──► the thread does something else: it ended when
  *                                                                           it last got a CPU, or with its last bio
  * Part of stages.bpf.c, behind its maps.
  */
@@ -57,6 +57,30 @@ ALWAYS_INLINE void fault_ends(struct lane *lane)
 		end = lane->on;
 	record_io(slot, lane, end);
 	slot->entry = 0;
+}
+
+/* Asleep for an I/O. */
+ALWAYS_INLINE bool waits_for_io(struct task_struct *task)
+{
+	__u64 field = 0;
+
+	bpf_probe_read_kernel(&field, sizeof(field),
+			      (void *)task + __builtin_preserve_field_info(task->in_iowait, 0));
+	field <<= __builtin_preserve_field_info(task->in_iowait, 4);
+	field >>= __builtin_preserve_field_info(task->in_iowait, 5);
+	return field != 0;
+}
+
+/* A thread goes to sleep: in a fault for a page that another reads, which is an I/O without a bio; or in a call that is not
+ * followed, when its fault is over. */
+ALWAYS_INLINE void fault_sleeps(struct task_struct *task, struct lane *lane)
+{
+	if (lane->call != CALL_NONE && lane->call != CALL_FAULT)
+		return;
+	if (!is_in_fault(lane))
+		fault_ends(lane);
+	else if (waits_for_io(task))
+		fault_slot(lane);
 }
 
 SECTION("tp_btf/page_fault_user")

@@ -378,6 +378,8 @@ int block_bio_queue(__u64 *context)
 	/* A bio made while another is being submitted is the lower device's, of dm or md: part of that one. */
 	if (subject && !task->bio_list && is_subjects(task->tgid))
 		find_owner(bio, task, &flight);
+	else if (foreign && task->flags & PF_WQ_WORKER)
+		find_held(task, bio, &flight);
 	if (flight.owner == OWNER_NONE && flight.device == DEVICE_NONE)
 		return 0;
 	place = new_flight(flight.bio, flight.queue);

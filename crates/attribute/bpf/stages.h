@@ -50,6 +50,8 @@ struct slot {
 	/* Woken and without a CPU while no bio of it was out; of that, before the last bio. */
 	__u64 switched;
 	__u64 switched_before;
+	/* Asleep while bios of it were out, none of which came back. */
+	__u64 beside;
 };
 
 /* Kinds of calls; the order is that of `CallKind` in the model. */

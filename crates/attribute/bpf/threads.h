@@ -56,25 +56,6 @@ ALWAYS_INLINE bool is_journal(struct task_struct *waker)
 /* The end of its last bio wakes a thread within this time; what takes longer is another's work. */
 #define WAKE_NS 10000
 
-/* A thread of a foreign process has slept inside an I/O: where, and how long. Full, the map keeps what has no place under no
- * functions. */
-ALWAYS_INLINE void note_wait(struct task_struct *task, __u64 time)
-{
-	struct wait_key key = {};
-	struct wait fresh = {}, *sum;
-
-	bpf_get_task_stack(task, key.frames, sizeof(key.frames), 0);
-	sum = bpf_map_lookup_elem(&waits, &key);
-	if (!sum && bpf_map_update_elem(&waits, &key, &fresh, BPF_NOEXIST))
-		__builtin_memset(&key, 0, sizeof(key));
-	if (!sum)
-		sum = bpf_map_lookup_elem(&waits, &key);
-	if (!sum)
-		return;
-	__sync_fetch_and_add(&sum->sleeps, 1);
-	__sync_fetch_and_add(&sum->time, time);
-}
-
 /* The slot of the I/O that a thread is at. */
 ALWAYS_INLINE struct slot *slot_at_work(struct task_struct *task, struct lane *lane)
 {
@@ -82,36 +63,30 @@ ALWAYS_INLINE struct slot *slot_at_work(struct task_struct *task, struct lane *l
 	__u64 key = (__u64)request;
 	__u32 index = lane->slot_first;
 
+	if (!foreign && lane->carrier != CARRIER_CALL)
+		return 0;
 	return request ? bpf_map_lookup_elem(&flights, &key) : bpf_map_lookup_elem(&slots, &index);
 }
 
-/* The I/O that a thread is at, where no bio of it is out; 0 otherwise. */
-ALWAYS_INLINE struct slot *slot_without_bio(struct task_struct *task, struct lane *lane)
-{
-	struct slot *slot;
-
-	if (!foreign && lane->carrier != CARRIER_CALL)
-		return 0;
-	slot = slot_at_work(task, lane);
-	return slot && slot->entry && slot->bios == slot->ended ? slot : (void *)0;
-}
-
-/* A sleep of a thread ends. What an I/O slept while no bio of it was out, it waited for something else. */
+/* A sleep of a thread ends. What an I/O slept while no bio of it was out, or none came back, it waited for something else. */
 ALWAYS_INLINE void sleep_ends(struct task_struct *task, struct lane *lane, __u64 now)
 {
-	struct slot *slot = slot_without_bio(task, lane);
+	struct slot *slot = slot_at_work(task, lane);
 	__u64 since;
 
-	if (!slot)
+	if (!slot || !slot->entry || (slot->bios != slot->ended && slot->ended))
 		return;
 	since = lane->off > slot->complete ? lane->off : slot->complete;
 	if (since < slot->entry || since >= now)
 		return;
-	if (is_journal(bpf_get_current_task_btf()))
+	if (slot->bios != slot->ended)
+		slot->beside += now - since;
+	else if (is_journal(bpf_get_current_task_btf()))
 		slot->journal += now - since;
 	else if (slot->complete > lane->off && now - since < WAKE_NS)
 		return;
-	slot->slept += now - since;
+	if (slot->bios == slot->ended)
+		slot->slept += now - since;
 	if (foreign)
 		note_wait(task, now - since);
 }
@@ -180,12 +155,10 @@ ALWAYS_INLINE void goes_on_returning(struct lane *lane, __u64 now)
 	lane->exit = now;
 }
 
-ALWAYS_INLINE void leaves_cpu(struct lane *lane, int to_sleep, __u64 now)
+ALWAYS_INLINE void leaves_cpu(struct task_struct *task, struct lane *lane, int to_sleep, __u64 now)
 {
 	if (to_sleep) {
-		/* In a call that is not followed. */
-		if (lane->call == CALL_FAULT && !is_in_fault(lane))
-			fault_ends(lane);
+		fault_sleeps(task, lane);
 		lane->off = now;
 		lane->asleep = 1;
 		lane->exit = 0;
@@ -204,8 +177,9 @@ ALWAYS_INLINE void gets_cpu(struct task_struct *task, struct lane *lane, __u64 n
 	lane->asleep = 0;
 	if (!out) {
 		lane->on = now;
-		slot = slot_without_bio(task, lane);
-		if (slot && lane->waking > slot->entry && lane->waking > slot->complete)
+		slot = slot_at_work(task, lane);
+		if (slot && slot->entry && slot->bios == slot->ended && lane->waking > slot->entry &&
+		    lane->waking > slot->complete)
 			slot->switched += now - lane->waking;
 		return;
 	}
@@ -246,7 +220,7 @@ int sched_switch(__u64 *context)
 		else
 			lane = lane_of(previous->pid);
 		if (lane)
-			leaves_cpu(lane, sleeps(previous, context[0]), now);
+			leaves_cpu(previous, lane, sleeps(previous, context[0]), now);
 	}
 	if (is_subjects(next->tgid)) {
 		lane = lane_of(next->pid);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Threads of io_uring that work for the subject: which request does a worker work on?
+ * Threads that work for the subject: which request does a worker of io_uring work on, whose bio was held back?
  *
  *   task ──► worker ──► its current work ──► the request around it
+ *   bio that a worker of the kernel queues ──► who waits for it
  *
  * Part of stages.bpf.c, behind its maps.
  */
@@ -78,6 +79,40 @@ ALWAYS_INLINE void find_punted(struct io_kiocb *request, struct flight *flight)
 		slot = asked_slot(request, &index);
 		take_bio(slot, flight, OWNER_SLOT, index);
 	}
+}
+
+/* A worker of the kernel queues a bio that was held back for a thread of the subject, which waits for it. */
+ALWAYS_INLINE void find_held(struct task_struct *worker, struct bio *bio, struct flight *flight)
+{
+	struct completion *completion = bio->bi_private;
+	struct iomap_dio *dio = bio->bi_private;
+	struct task_struct *waiter = 0;
+	__u32 thread = 0, index;
+	struct lane *lane;
+	struct slot *slot;
+	void *entry = 0;
+	__u64 since;
+
+	if (type_exists(struct iomap_dio))
+		bpf_probe_read_kernel(&waiter, sizeof(waiter), &dio->submit.waiter);
+	lane = waiter && !bpf_probe_read_kernel(&thread, sizeof(thread), &waiter->pid) ? lane_of(thread) : (void *)0;
+	if (!lane && !bpf_probe_read_kernel(&entry, sizeof(entry), &completion->wait.task_list.next) && entry &&
+	    !bpf_probe_read_kernel(&waiter, sizeof(waiter),
+				   &((struct swait_queue *)(entry - field_offset(struct swait_queue, task_list)))->task) &&
+	    waiter && !bpf_probe_read_kernel(&thread, sizeof(thread), &waiter->pid))
+		lane = lane_of(thread);
+	if (!lane || lane->call != CALL_SPAN)
+		return;
+	index = lane->slot_first;
+	slot = bpf_map_lookup_elem(&slots, &index);
+	if (!slot || !slot->entry)
+		return;
+	since = lane->off > slot->complete ? lane->off : slot->complete;
+	if (lane->asleep && slot->bios == slot->ended && since > slot->entry && flight->queue > since) {
+		slot->slept += flight->queue - since;
+		note_wait(worker, flight->queue - since);
+	}
+	take_bio(slot, flight, OWNER_SLOT, index);
 }
 
 #endif

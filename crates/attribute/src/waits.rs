@@ -52,7 +52,8 @@ pub(crate) fn is_lock(function: &str) -> bool {
 
 /// Functions below those of `WAITS` that say less: locks of kernels that inline the slow path, and waits for I/Os. Only for
 /// whom these are not told otherwise.
-const BELOW: [(&str, WaitCause, &str); 16] = [
+const BELOW: [(&str, WaitCause, &str); 18] = [
+    ("blk_throtl_dispatch_work_fn", WaitCause::CgroupLimit, "since the limit of its cgroup is reached"),
     ("down_read", WaitCause::Lock, "for a lock that others hold"),
     ("down_read_killable", WaitCause::Lock, "for a lock that others hold"),
     ("down_read_nested", WaitCause::Lock, "for a lock that others hold"),
@@ -63,8 +64,9 @@ const BELOW: [(&str, WaitCause, &str); 16] = [
     ("__reserve_bytes", WaitCause::WriteBack, "for room in btrfs that write-back makes"),
     ("folio_wait_writeback", WaitCause::WriteBack, "for pages that are being written"),
     ("wb_wait_for_completion", WaitCause::WriteBack, "for write-back of the file system"),
-    ("folio_wait_bit_common", WaitCause::Device, "for a page that is being read or written"),
+    ("folio_wait_bit_common", WaitCause::Device, "for a page under I/O"),
     ("__wait_on_buffer", WaitCause::Device, "for a block of metadata"),
+    ("__lock_buffer", WaitCause::Device, "for a block of metadata"),
     ("__sync_dirty_buffer", WaitCause::Device, "for a block of metadata"),
     ("bit_wait_io", WaitCause::Device, "for a block of metadata"),
     ("xfs_buf_iowait", WaitCause::Device, "for a block of metadata"),

@@ -31,6 +31,8 @@ pub(crate) struct Stamps {
     pub(crate) wait: Cut,
     /// Woken and without a CPU, without a bio out.
     pub(crate) switched: Cut,
+    /// Asleep while bios of it were out, none of which came back.
+    pub(crate) beside_ns: u64,
 }
 
 /// Knowledge of the thread that an I/O came back to.
@@ -70,6 +72,7 @@ impl Stamps {
                 after_ns: thread.preempted_ns.saturating_sub(last),
             },
             journal,
+            beside_ns: read(slot::BESIDE),
             switched: cut(read(slot::SWITCHED), read(slot::SWITCHED_BEFORE)),
             wait: Cut {
                 before_ns: slept.before_ns.saturating_sub(journal.before_ns),
@@ -166,12 +169,13 @@ fn cut_out(times: &mut StageTimes, stamps: &Stamps, way: Way) {
         let left = give(times, Stage::Device, Stage::Submit, stamps.gap_ns);
         let _not_found = give(times, Stage::Queue, Stage::Submit, left);
     }
+    let Cut { before_ns, after_ns } = stamps.wait;
+    let beside = if way == Way::CacheWait { stamps.beside_ns } else { 0 };
+    let wait = Cut { before_ns, after_ns: after_ns + beside };
     // The last wake-up has a stage already.
     let last = times[Stage::Switch as usize].min(stamps.switched.after_ns);
     let switched = Cut { after_ns: stamps.switched.after_ns - last, ..stamps.switched };
-    for (stage, cut) in
-        [(Stage::Journal, stamps.journal), (Stage::Wait, stamps.wait), (Stage::Switch, switched)]
-    {
+    for (stage, cut) in [(Stage::Journal, stamps.journal), (Stage::Wait, wait), (Stage::Switch, switched)] {
         let _not_found = give(times, Stage::Submit, stage, cut.before_ns);
         let left = give(times, Stage::Wake, stage, cut.after_ns);
         if way == Way::CacheWait {
@@ -248,6 +252,7 @@ mod tests {
                 journal: Cut { before_ns: self.span(), after_ns: self.span() },
                 wait: Cut { before_ns: self.span(), after_ns: self.span() },
                 switched: Cut { before_ns: self.span(), after_ns: self.span() },
+                beside_ns: self.span(),
             }
         }
     }
@@ -282,6 +287,7 @@ mod tests {
         journal: Cut { before_ns: 0, after_ns: 0 },
         wait: Cut { before_ns: 0, after_ns: 0 },
         switched: Cut { before_ns: 0, after_ns: 0 },
+        beside_ns: 0,
     };
 
     #[test]
@@ -371,6 +377,13 @@ mod tests {
     fn sleeps_of_an_io_with_bios_are_cut_out_of_the_way_down_and_the_wake_up() {
         let stamps = Stamps { wait: Cut { before_ns: 4, after_ns: 15 }, ..SEEN };
         assert_eq!(fold(&stamps, Way::Device), [5, 6, 20, 30, 40, 100, 10, 5, 30, 40, 0, 0, 19]);
+    }
+
+    #[test]
+    fn a_sleep_beside_bios_is_a_wait_where_none_of_them_came_back() {
+        let stamps = Stamps { beside_ns: 25, ..SEEN };
+        assert_eq!(fold(&stamps, Way::CacheWait), [5, 105, 0, 0, 0, 0, 0, 100, 30, 40, 0, 0, 25]);
+        assert_eq!(fold(&stamps, Way::Device), fold(&SEEN, Way::Device));
     }
 
     #[test]

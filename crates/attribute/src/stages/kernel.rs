@@ -14,7 +14,7 @@ use crate::packed::{STAGES, unpacked};
 use crate::sys::lanes::Shared;
 
 /// Words of `struct slot` and `struct lane`.
-pub(crate) const SLOT_WORDS: usize = 23;
+pub(crate) const SLOT_WORDS: usize = 24;
 pub(crate) const LANE_WORDS: usize = 20;
 
 /// Places in `struct slot`.
@@ -42,6 +42,7 @@ pub(crate) mod slot {
     pub(crate) const BYTES: usize = 20;
     pub(crate) const SWITCHED: usize = 21;
     pub(crate) const SWITCHED_BEFORE: usize = 22;
+    pub(crate) const BESIDE: usize = 23;
 }
 
 /// Places in `struct lane`.

@@ -286,8 +286,7 @@ impl<'a> Stamper<'a> {
     pub(crate) fn begin(&mut self, slot: u32, late_ns: u64) {
         let words = self.slot(slot);
         words[slot::SEQUENCE].store(words[slot::SEQUENCE].load(Relaxed) + 1, Relaxed);
-        for word in words[slot::BIOS..=slot::COMPLETE].iter().chain(&words[slot::GAP..=slot::SWITCHED_BEFORE])
-        {
+        for word in words[slot::BIOS..=slot::COMPLETE].iter().chain(&words[slot::GAP..=slot::BESIDE]) {
             word.store(0, Relaxed);
         }
         let (entry, preempted_ns) = self.now();

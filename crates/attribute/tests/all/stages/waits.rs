@@ -1,13 +1,16 @@
 //! What an fsync waited for on each file system, and whose I/Os a neighbour's are not.
 
-use std::fs::File;
+use std::fs::{self, File};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use iostack_model::CallKind;
 use iostack_model::answers::WaitCause;
+use iostack_model::{CallKind, Way};
 use iostack_testkit::{Folder, Loop, Mounted, folder, or_skip};
 
 use super::calls::traced;
+use super::common::ios;
+use crate::common::random;
 
 /// A file system on a loop device over a file of that folder.
 fn mounted(folder: &Folder, kind: &str) -> Result<Mounted<Loop>, String> {
@@ -37,6 +40,31 @@ fn what_an_fsync_waits_for_is_known_on_each_file_system() {
         assert!(unexplained < 0.05, "{kind}: {:?}", stages.waits);
         assert!(stages.waits.iter().any(|wait| wait.cause == WaitCause::Journal), "{:?}", stages.waits);
     }
+}
+
+#[test]
+fn what_a_cgroups_limit_holds_back_waits_for_it_and_is_matched() {
+    let test = "what_a_cgroups_limit_holds_back_waits_for_it_and_is_matched";
+    let folder = folder!("stages-limit");
+    let disk = random(&folder, "disk", 4 << 20);
+    let Some(device) = or_skip(test, Loop::over(&disk)) else { return };
+    let name = device.file_name().expect("a device has a name").display();
+    let numbers = fs::read_to_string(format!("/sys/class/block/{name}/dev")).expect("it is there");
+    let group = Path::new("/sys/fs/cgroup/blkio").join(format!("iostack-stages-{}", std::process::id()));
+    let limit = group.join("blkio.throttle.read_iops_device");
+    let made = fs::create_dir(&group).and_then(|()| fs::write(limit, format!("{} 20", numbers.trim())));
+    let lines = format!(
+        "open('{}/cgroup.procs', 'w').write(str(os.getpid()))\nfile = os.open(path, os.O_RDONLY | os.O_DIRECT)\n\
+         room = mmap.mmap(-1, 4096)\nfor i in range(20):\n os.preadv(file, [room], i * 4096)",
+        group.display()
+    );
+    let told = or_skip(test, made).and_then(|()| traced(test, &lines, &device));
+    let _nobody_is_left = fs::remove_dir(&group);
+    let Some((stages, _)) = told else { return };
+    let reads = stages.kinds.iter().find(|row| row.kind == CallKind::Read).expect("it reads");
+    assert_eq!((reads.whole.count, reads.bios, ios(&stages, Way::Unmatched)), (20, 20, 0));
+    let held = stages.waits.iter().find(|wait| wait.cause == WaitCause::CgroupLimit).expect("20 a second");
+    assert!(held.total.0 * 2 > reads.whole.sum_ns && held.sleeps <= 20, "{:?}", stages.waits);
 }
 
 #[test]
