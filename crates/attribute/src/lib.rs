@@ -20,6 +20,8 @@ mod packed;
 pub mod processes;
 pub mod stages;
 mod sys;
+
+pub use sys::system::Hurry;
 pub mod watch;
 
 /// Note about a process, whose children's work is missing.
