@@ -26,6 +26,12 @@ const TOOLS: &[Tool] = &[
     ("clang", "clang", "making the BPF objects again"),
     ("sqlite3", "sqlite3", "layers of a database"),
     ("git", "git", "layers of a program with many small files"),
+    ("mariadbd", "mariadb-server", FIGURES),
+    ("pgbench", "postgresql", FIGURES),
+    ("redis-server", "redis-server", FIGURES),
+    ("rsync", "rsync", FIGURES),
+    ("javac", "openjdk-17-jdk-headless", FIGURES),
+    ("go", "golang-go", FIGURES),
     ("python3", "python3", "the scripts of fio and fio-plot"),
     ("blkparse", "blktrace", "reading binary traces"),
     ("groff", "groff-base", "reading the man pages"),
@@ -40,6 +46,8 @@ const TOOLS: &[Tool] = &[
     ("qemu-io", "qemu-utils", "served drives against QEMU's client"),
     ("qemu-aarch64-static", "qemu-user-static", "running the program for Arm"),
 ];
+
+const FIGURES: &str = "figures of foreign programs";
 
 /// Programs from pip that must be able to read our output: what proves that it is there, and what it does.
 const READERS: [(&str, &str, &str); 7] = [

@@ -136,10 +136,22 @@ ALWAYS_INLINE void cut(struct thread_time *time, __u64 boundary, __u64 begin, __
 		time->time_before += part - without;
 }
 
+/* Time that the hypervisor has taken from the CPU of a task that runs: ever. */
+ALWAYS_INLINE __u64 stolen_from(struct task_struct *task)
+{
+	struct task_struct___clock *clock = (void *)task;
+
+	if (!field_exists(((struct rq *)0)->prev_steal_time_rq) || !field_exists(((struct cfs_rq *)0)->rq) ||
+	    !field_exists(((struct sched_entity *)0)->cfs_rq))
+		return 0;
+	return clock->se.cfs_rq->rq->prev_steal_time_rq;
+}
+
 /* The slice of `task` on this CPU ends. */
-ALWAYS_INLINE void settle(struct cpu_state *state, struct task_struct *task, __u64 now)
+ALWAYS_INLINE void settle(struct cpu_state *state, struct task_struct *task, __u64 now, __u64 stolen)
 {
 	__u64 since = subject_since(task), begin = state->since, without;
+	struct task_struct___clock *clock = (void *)task;
 	struct thread_time *time;
 	__u64 *boundary;
 	__u32 zero = 0;
@@ -158,6 +170,10 @@ ALWAYS_INLINE void settle(struct cpu_state *state, struct task_struct *task, __u
 	if (now <= begin)
 		return;
 	without = since ? 0 : state->interrupts;
+	without += stolen;
+	__sync_fetch_and_add(&time->stolen, stolen);
+	if (state->thread == (__u64)task->pid)
+		__sync_fetch_and_add(&time->accounted, clock->se.sum_exec_runtime - state->accounted);
 	if (time->boundary != *boundary)
 		cut(time, *boundary, begin, now, without);
 	if (since && with_children)
@@ -196,11 +212,14 @@ int totals_switch(__u64 *context)
 	struct task_struct *next = (void *)context[2];
 	struct cpu_state *state = this_cpu();
 	__u64 now = bpf_ktime_get_ns();
+	__u64 stolen = stolen_from(previous);
 
 	if (!state)
 		return 0;
 	missed(state, previous, now);
-	settle(state, previous, now);
+	settle(state, previous, now, stolen - state->stolen);
+	state->stolen = stolen;
+	state->accounted = ((struct task_struct___clock *)next)->se.sum_exec_runtime;
 	state->thread = next->pid;
 	state->process = next->tgid;
 	state->flags = next->flags;
@@ -242,6 +261,8 @@ int totals_ends(__u64 *context)
 		__sync_fetch_and_add(&whole->time_before, is_cut ? fresh.time_before : fresh.time);
 		__sync_fetch_and_add(&whole->interrupts_before, is_cut ? fresh.interrupts_before : fresh.interrupts);
 	}
+	__sync_fetch_and_add(&whole->stolen, fresh.stolen);
+	__sync_fetch_and_add(&whole->accounted, fresh.accounted);
 	__sync_fetch_and_add(&whole->time, fresh.time);
 	__sync_fetch_and_add(&whole->interrupts, fresh.interrupts);
 	return 0;

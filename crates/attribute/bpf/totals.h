@@ -37,7 +37,9 @@ struct cpu_state {
 	__u64 lost; /* slices of threads that found no place */
 	__u64 events;
 	__u64 unsure; /* time in which a switch from or to the subject was missed */
-	__u64 padding[3];
+	__u64 stolen; /* by the hypervisor from this CPU, when the thread got it: ever */
+	__u64 accounted; /* the thread's own account, then */
+	__u64 padding;
 };
 
 /* One thread: of the subject, or the kernel's. */
@@ -50,6 +52,29 @@ struct thread_time {
 	__u64 time_before; /* of `time`, what lies before it */
 	__u64 interrupts_before;
 	char name[16];
+	__u64 stolen; /* by the hypervisor, in that time: not part of it */
+	__u64 accounted; /* the kernel's own account of it: from the wake-up on, and without what was stolen */
 };
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct rq {
+	__u64 prev_steal_time_rq; /* with CONFIG_PARAVIRT_TIME_ACCOUNTING */
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
+};
+
+struct task_struct___clock {
+	struct sched_entity se;
+};
+
+#pragma clang attribute pop
 
 #endif

@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 
 use crate::processes::{calls, descendants};
 use crate::sys::command::{self, Reaped};
+use crate::sys::system::do_not_hurry;
 
 /// A command, its children, and theirs.
 #[derive(Debug)]
@@ -40,7 +41,10 @@ impl Command {
         wanted.args(arguments);
         command::hold(&mut wanted, tells, waits, &gate);
         // It comes back when the child has become the program.
-        let starter = std::thread::Builder::new().spawn(move || wanted.spawn())?;
+        let starter = std::thread::Builder::new().spawn(move || {
+            do_not_hurry();
+            wanted.spawn()
+        })?;
         let mut pid = [0; 4];
         if number.read_exact(&mut pid).is_err() {
             let ended = starter.join().expect("it only starts a program");

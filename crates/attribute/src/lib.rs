@@ -23,6 +23,8 @@ mod sys;
 mod waits;
 pub mod watch;
 
+pub use sys::system::Hurry;
+
 /// Note about a process, whose children's work is missing.
 const CHILDREN: &str = "Its children are not followed: --children follows them.";
 

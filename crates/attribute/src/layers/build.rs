@@ -15,6 +15,8 @@ use crate::sys::perf::Source;
 
 /// More stolen time makes every clock doubtful.
 const STEAL_MAX: f64 = 0.01;
+/// A total that is off the kernel's own account by a larger share is told with it.
+const ACCOUNTED_OFF: f64 = 0.01;
 /// Fewer samples split nothing.
 const SAMPLES_MIN: u64 = 100;
 /// Layer of the device's hard interrupts, which timers cannot sample.
@@ -212,17 +214,43 @@ fn unsure(exact: &Snapshot) -> String {
     )
 }
 
+/// Note on a total that other programs tell otherwise.
+fn accounted(exact: &Snapshot) -> Option<String> {
+    let own = || exact.threads.values().filter(|thread| thread.role == Role::Subject);
+    let sum = |time: fn(&ThreadTime) -> Nanos| own().map(time).fold(Nanos(0), |sum, time| sum + time);
+    let (time, accounted) = (sum(|thread| thread.time), sum(|thread| thread.accounted));
+    (time.0.abs_diff(accounted.0) as f64 > ACCOUNTED_OFF * time.0 as f64).then(|| {
+        format!(
+            "The kernel's own account, as `time` and `top` tell it, has {accounted} for these threads: it begins before an \
+             idle CPU has woken."
+        )
+    })
+}
+
+/// Note on the time that was not given to this machine.
+fn steal(readings: &Readings) -> Option<String> {
+    let share = 100.0 * readings.steal();
+    let own = readings.exact.iter().flat_map(|exact| exact.threads.values());
+    let own = own.filter(|thread| thread.role == Role::Subject).map(|thread| thread.stolen);
+    let stolen = own.fold(Nanos(0), |sum, stolen| sum + stolen);
+    let counts = if stolen > Nanos(0) {
+        format!("{stolen} of it from these threads, which is in no sum")
+    } else {
+        "which counts as used".to_owned()
+    };
+    (readings.steal() > STEAL_MAX)
+        .then(|| format!("The hypervisor took {share:.1} % of the CPU time, {counts}."))
+}
+
 /// Notes that make a figure doubtful, or are needed to read it.
-fn about_figures(conditions: &Conditions, seen: &Seen, account: &Account) -> [Option<String>; 8] {
+fn about_figures(conditions: &Conditions, seen: &Seen, account: &Account) -> [Option<String>; 9] {
     let Seen { readings, store, .. } = seen;
     let exact = readings.exact.as_ref();
     let homeless = exact.map_or(0, |exact| exact.lost);
     let silent = conditions.device.as_ref().filter(|_| conditions.interrupts.is_empty() && exact.is_some());
     [
-        (readings.steal() > STEAL_MAX).then(|| {
-            let steal = 100.0 * readings.steal();
-            format!("The hypervisor took {steal:.1} % of the CPU time, which counts as used.")
-        }),
+        steal(readings),
+        exact.and_then(accounted),
         (store.throttled > 0)
             .then(|| format!("The kernel slowed the samples down {} times.", store.throttled)),
         (store.lost > 0).then(|| format!("{} samples were lost.", store.lost)),

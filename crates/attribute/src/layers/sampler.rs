@@ -266,6 +266,7 @@ impl Sampler {
             std::thread::Builder::new()
                 .name("samples".to_owned())
                 .spawn(move || {
+                    system::do_not_hurry();
                     lock(&shared).filter.reader = iostack_host::thread_number().cast_unsigned();
                     // Whoever started us waits for this.
                     let _heard = told.send(iostack_host::thread_number().cast_unsigned());

@@ -85,12 +85,25 @@ pub(crate) struct ThreadTime {
     pub(crate) time: Nanos,
     /// The device's interrupts within.
     pub(crate) interrupts: Nanos,
+    /// Time that the hypervisor took meanwhile, which is no part of `time`; 0 where the kernel does not know.
+    pub(crate) stolen: Nanos,
+    /// The kernel's own account of the time, as getrusage and `top` tell it.
+    pub(crate) accounted: Nanos,
     pub(crate) role: Role,
     /// Number of its process.
     pub(crate) process: u32,
     /// A slice has ended after the moment asked for, so that what ran at that moment is in `time`.
     pub(crate) cut: bool,
     pub(crate) name: String,
+}
+
+impl ThreadTime {
+    fn add(&mut self, other: &ThreadTime) {
+        self.time += other.time;
+        self.interrupts += other.interrupts;
+        self.stolen += other.stolen;
+        self.accounted += other.accounted;
+    }
 }
 
 /// All times up to a moment.
@@ -120,6 +133,8 @@ impl Snapshot {
             if let Some(before) = earlier.threads.get(&number).filter(|before| before.time <= thread.time) {
                 thread.time = thread.time - before.time;
                 thread.interrupts = thread.interrupts - before.interrupts;
+                thread.stolen = thread.stolen - before.stolen;
+                thread.accounted = thread.accounted - before.accounted;
             }
             (number, thread)
         });
@@ -137,8 +152,7 @@ impl Snapshot {
     pub(crate) fn add(&mut self, other: &Snapshot) {
         for (&number, thread) in &other.threads {
             let sum = self.threads.entry(number).or_default();
-            sum.time += thread.time;
-            sum.interrupts += thread.interrupts;
+            sum.add(thread);
             sum.role = thread.role;
             sum.process = thread.process;
             sum.name.clone_from(&thread.name);
@@ -210,6 +224,7 @@ fn join(
         });
         thread.time += if role == Role::Subject { running } else { running - Nanos(state.interrupts) };
         thread.interrupts += Nanos(state.interrupts).min(running);
+        thread.accounted += running;
     }
     snapshot.threads = ended;
     snapshot
@@ -221,8 +236,7 @@ fn by_process(threads: BTreeMap<u32, ThreadTime>) -> BTreeMap<u32, ThreadTime> {
     for (number, thread) in threads {
         let key = if thread.role == Role::Subject { thread.process } else { number };
         if let Some(whole) = together.get_mut(&key) {
-            whole.time += thread.time;
-            whole.interrupts += thread.interrupts;
+            whole.add(&thread);
         } else {
             together.insert(key, thread);
         }
@@ -241,7 +255,7 @@ pub(crate) struct Totals {
     object: Object,
     family: Members,
     cpus: Array<MapData, [u64; 16]>,
-    threads: HashMap<MapData, u32, [u64; 9]>,
+    threads: HashMap<MapData, u32, [u64; 11]>,
     boundaries: Mutex<Array<MapData, u64>>,
     lanes: HashMap<MapData, u32, u64>,
     members: Membership,
@@ -370,12 +384,14 @@ impl Totals {
 /// Longer than this takes the telling only when somebody else had the CPU meanwhile.
 const TELLING_MAX: Nanos = Nanos::micros(100);
 
-fn thread_time(words: &[u64; 9], boundary: Nanos, subject: Subject) -> ThreadTime {
+fn thread_time(words: &[u64; 11], boundary: Nanos, subject: Subject) -> ThreadTime {
     let cut = words[4] == boundary.0;
     let (time, interrupts) = if cut { (words[5], words[6]) } else { (words[0], words[1]) };
     ThreadTime {
         time: Nanos(time),
         interrupts: Nanos(interrupts),
+        stolen: Nanos(words[9]),
+        accounted: Nanos(words[10]),
         role: role(subject, words[3]),
         process: words[2] as u32,
         cut,
@@ -489,7 +505,7 @@ mod tests {
 
     #[test]
     fn a_thread_is_read_up_to_the_boundary() {
-        let words = [90, 9, 50, 0, 700, 60, 6, u64::from_ne_bytes(*b"load\0\0\0\0"), 0];
+        let words = [90, 9, 50, 0, 700, 60, 6, u64::from_ne_bytes(*b"load\0\0\0\0"), 0, 0, 0];
         let at = |boundary| thread_time(&words, Nanos(boundary), Subject::Load);
         assert_eq!((at(700).time, at(700).interrupts, at(700).cut), (Nanos(60), Nanos(6), true));
         assert_eq!((at(800).time, at(800).interrupts, at(800).cut), (Nanos(90), Nanos(9), false));

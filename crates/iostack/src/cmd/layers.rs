@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use iostack_attribute::Hurry;
 use iostack_attribute::classify::Rules;
 use iostack_attribute::layers::Subject;
 use iostack_engine::path::tracing;
@@ -101,6 +102,7 @@ fn look(args: &LayersArgs, whom: &Whom<'_>, rules: Option<&'static Rules>) -> an
     let talk = args.run.answer.talk();
     save::refuse(run::outputs(&args.run).chain(args.chains.files()))?;
     let runtime = attach::runtime(&args.run, whom.what("--machine"))?;
+    let hurry = Hurry::begin();
     let ladder = attach::ladder();
     let mut followed = whom.begin()?;
     let subject = match followed {
@@ -110,6 +112,7 @@ fn look(args: &LayersArgs, whom: &Whom<'_>, rules: Option<&'static Rules>) -> an
     };
     let mut trace =
         tracing::sample(subject, &whole_machine(), &ladder, args.run.wanted().sample_rate, rules)?;
+    drop(hurry);
     let Some(followed) = &mut followed else {
         attach::watch(&talk, runtime, &PICTURES, || trace.so_far(), || false);
         let next = "iostack stages --device DEVICE    # where the latency of its I/Os goes";

@@ -1,5 +1,6 @@
 //! `iostack stages`: where the latency of an I/O goes, for a load of our own, a command, or what runs already.
 
+use iostack_attribute::Hurry;
 use iostack_attribute::stages::Subject;
 use iostack_engine::path::tracing;
 use iostack_host::save;
@@ -44,11 +45,13 @@ pub(crate) fn run(args: &StagesArgs) -> anyhow::Result<Ended> {
     }
     save::refuse(run::outputs(&args.run))?;
     let runtime = attach::runtime(&args.run, whom.what(""))?;
+    let hurry = Hurry::begin();
     let ladder = attach::ladder();
     let Some(mut followed) = whom.begin()? else { unreachable!("one of them was given") };
     let Followed { pid, children, .. } = followed;
     let subject = if children { Subject::Tree { pid } } else { Subject::Process { pid } };
     let mut trace = tracing::follow(&subject, &Storage::default(), &ladder)?;
+    drop(hurry);
     if let Some(command) = &followed.command {
         trace = trace.called(format!("command {}", command.name()));
     }

@@ -172,7 +172,7 @@ fn the_clocks_of_a_tree_are_those_that_the_shell_counts_itself() {
 }
 
 /// `0m0.250s` in seconds.
-fn seconds(text: &str) -> Option<f64> {
+pub(crate) fn seconds(text: &str) -> Option<f64> {
     let (minutes, seconds) = text.strip_suffix('s')?.split_once('m')?;
     Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
 }

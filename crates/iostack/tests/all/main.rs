@@ -9,6 +9,7 @@ mod docs;
 mod fio_files;
 mod fio_status;
 mod follow;
+mod foreign;
 mod interrupted;
 mod lab;
 mod manual;
