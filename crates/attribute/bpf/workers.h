@@ -110,7 +110,7 @@ ALWAYS_INLINE void find_held(struct task_struct *worker, struct bio *bio, struct
 	since = lane->off > slot->complete ? lane->off : slot->complete;
 	if (lane->asleep && slot->bios == slot->ended && since > slot->entry && flight->queue > since) {
 		slot->slept += flight->queue - since;
-		note_wait(worker, flight->queue - since);
+		note_wait(worker, 0, flight->queue - since);
 	}
 	take_bio(slot, flight, OWNER_SLOT, index);
 }

@@ -52,7 +52,7 @@ pub(crate) fn is_lock(function: &str) -> bool {
 
 /// Functions below those of `WAITS` that say less: locks of kernels that inline the slow path, and waits for I/Os. Only for
 /// whom these are not told otherwise.
-const BELOW: [(&str, WaitCause, &str); 18] = [
+const BELOW: [(&str, WaitCause, &str); 19] = [
     ("blk_throtl_dispatch_work_fn", WaitCause::CgroupLimit, "since the limit of its cgroup is reached"),
     ("down_read", WaitCause::Lock, "for a lock that others hold"),
     ("down_read_killable", WaitCause::Lock, "for a lock that others hold"),
@@ -62,6 +62,7 @@ const BELOW: [(&str, WaitCause, &str); 18] = [
     ("down_write_killable", WaitCause::Lock, "for a lock that others hold"),
     ("__percpu_down_read", WaitCause::Lock, "for a lock that others hold"),
     ("__reserve_bytes", WaitCause::WriteBack, "for room in btrfs that write-back makes"),
+    ("btrfs_wait_block_group_cache_progress", WaitCause::Device, "for what btrfs reads of its free space"),
     ("folio_wait_writeback", WaitCause::WriteBack, "for pages that are being written"),
     ("wb_wait_for_completion", WaitCause::WriteBack, "for write-back of the file system"),
     ("folio_wait_bit_common", WaitCause::Device, "for a page under I/O"),
