@@ -188,14 +188,20 @@ ALWAYS_INLINE void record_io(struct slot *slot, struct lane *lane, __u64 now)
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* A thread of a foreign process has slept inside an I/O: where, and how long. Full, the map keeps what has no place under no
- * functions. */
-ALWAYS_INLINE void note_wait(struct task_struct *task, __u64 time)
+/* Of the current thread, with the functions of the scheduler, which `bpf_get_task_stack` leaves out, and locks with them. */
+static long (*bpf_get_stack)(void *context, void *to, __u32 size, __u64 flags) = (void *)67;
+
+/* A thread of a foreign process has slept: at this place, or where its stack says. Full, the map keeps what has no place under
+ * no functions. */
+ALWAYS_INLINE void note_wait(struct task_struct *task, struct wait_key *place, __u64 time)
 {
 	struct wait_key key = {};
 	struct wait fresh = {}, *sum;
 
-	bpf_get_task_stack(task, key.frames, sizeof(key.frames), 0);
+	if (place && place->frames[0])
+		key = *place;
+	else
+		bpf_get_task_stack(task, key.frames, sizeof(key.frames), 0);
 	sum = bpf_map_lookup_elem(&waits, &key);
 	if (!sum && bpf_map_update_elem(&waits, &key, &fresh, BPF_NOEXIST))
 		__builtin_memset(&key, 0, sizeof(key));

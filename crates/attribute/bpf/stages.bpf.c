@@ -123,6 +123,14 @@ struct {
 	MAP_VALUE(struct wait);
 } waits SECTION(".maps");
 
+/* Where each lane's thread went to sleep; the first is 0 while that was not looked at. */
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_ARRAY);
+	MAP_ENTRIES(1);
+	MAP_KEY(__u32);
+	MAP_VALUE(struct wait_key);
+} places SECTION(".maps");
+
 /* Lanes that foreign threads gave back. */
 struct {
 	MAP_TYPE(BPF_MAP_TYPE_QUEUE);

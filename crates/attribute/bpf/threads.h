@@ -55,6 +55,8 @@ ALWAYS_INLINE bool is_journal(struct task_struct *waker)
 
 /* The end of its last bio wakes a thread within this time; what takes longer is another's work. */
 #define WAKE_NS 10000
+/* The program itself, and what calls it. */
+#define SKIPPED_FRAMES 2
 
 /* The slot of the I/O that a thread is at. */
 ALWAYS_INLINE struct slot *slot_at_work(struct task_struct *task, struct lane *lane)
@@ -72,6 +74,7 @@ ALWAYS_INLINE struct slot *slot_at_work(struct task_struct *task, struct lane *l
 ALWAYS_INLINE void sleep_ends(struct task_struct *task, struct lane *lane, __u64 now)
 {
 	struct slot *slot = slot_at_work(task, lane);
+	__u32 index = lane->slot_first;
 	__u64 since;
 
 	if (!slot || !slot->entry || (slot->bios != slot->ended && slot->ended))
@@ -88,7 +91,7 @@ ALWAYS_INLINE void sleep_ends(struct task_struct *task, struct lane *lane, __u64
 	if (slot->bios == slot->ended)
 		slot->slept += now - since;
 	if (foreign)
-		note_wait(task, now - since);
+		note_wait(task, bpf_map_lookup_elem(&places, &index), now - since);
 }
 
 SECTION("tp_btf/sched_waking")
@@ -155,10 +158,28 @@ ALWAYS_INLINE void goes_on_returning(struct lane *lane, __u64 now)
 	lane->exit = now;
 }
 
-ALWAYS_INLINE void leaves_cpu(struct task_struct *task, struct lane *lane, int to_sleep, __u64 now)
+/* Notes where a thread goes to sleep inside an I/O, none of whose bios will wake it. */
+ALWAYS_INLINE void note_place(__u64 *context, struct task_struct *task, struct lane *lane)
+{
+	struct slot *slot = slot_at_work(task, lane);
+	__u32 index = lane->slot_first;
+	struct wait_key *place = bpf_map_lookup_elem(&places, &index);
+
+	if (!place)
+		return;
+	place->frames[0] = 0;
+	if (!slot || !slot->entry || slot->bios != slot->ended)
+		return;
+	__builtin_memset(place, 0, sizeof(*place));
+	bpf_get_stack(context, place->frames, sizeof(place->frames), SKIPPED_FRAMES);
+}
+
+ALWAYS_INLINE void leaves_cpu(__u64 *context, struct task_struct *task, struct lane *lane, int to_sleep, __u64 now)
 {
 	if (to_sleep) {
 		fault_sleeps(task, lane);
+		if (foreign)
+			note_place(context, task, lane);
 		lane->off = now;
 		lane->asleep = 1;
 		lane->exit = 0;
@@ -220,7 +241,7 @@ int sched_switch(__u64 *context)
 		else
 			lane = lane_of(previous->pid);
 		if (lane)
-			leaves_cpu(previous, lane, sleeps(previous, context[0]), now);
+			leaves_cpu(context, previous, lane, sleeps(previous, context[0]), now);
 	}
 	if (is_subjects(next->tgid)) {
 		lane = lane_of(next->pid);

@@ -81,27 +81,40 @@ ALWAYS_INLINE void find_punted(struct io_kiocb *request, struct flight *flight)
 	}
 }
 
-/* A worker of the kernel queues a bio that was held back for a thread of the subject, which waits for it. */
+/* The lane of a thread that may wait for a bio; 0 when it is none, or not in a call: the memory was another's. */
+ALWAYS_INLINE struct lane *waiting_lane(struct task_struct *waiter)
+{
+	__u32 thread = 0, process = 0;
+	struct lane *lane;
+
+	if (!waiter || bpf_probe_read_kernel(&thread, sizeof(thread), &waiter->pid) ||
+	    bpf_probe_read_kernel(&process, sizeof(process), &waiter->tgid) || !is_subjects(process))
+		return 0;
+	lane = lane_of(thread);
+	return lane && lane->call == CALL_SPAN ? lane : (void *)0;
+}
+
+/* A worker of the kernel queues a bio that was held back for a thread of the subject, which waits for it: in iomap's direct
+ * I/O, or in submit_bio_wait. */
 ALWAYS_INLINE void find_held(struct task_struct *worker, struct bio *bio, struct flight *flight)
 {
 	struct completion *completion = bio->bi_private;
 	struct iomap_dio *dio = bio->bi_private;
 	struct task_struct *waiter = 0;
-	__u32 thread = 0, index;
-	struct lane *lane;
+	struct lane *lane = 0;
 	struct slot *slot;
 	void *entry = 0;
+	__u32 index;
 	__u64 since;
 
-	if (type_exists(struct iomap_dio))
-		bpf_probe_read_kernel(&waiter, sizeof(waiter), &dio->submit.waiter);
-	lane = waiter && !bpf_probe_read_kernel(&thread, sizeof(thread), &waiter->pid) ? lane_of(thread) : (void *)0;
+	if (type_exists(struct iomap_dio) && !bpf_probe_read_kernel(&waiter, sizeof(waiter), &dio->submit.waiter))
+		lane = waiting_lane(waiter);
 	if (!lane && !bpf_probe_read_kernel(&entry, sizeof(entry), &completion->wait.task_list.next) && entry &&
 	    !bpf_probe_read_kernel(&waiter, sizeof(waiter),
-				   &((struct swait_queue *)(entry - field_offset(struct swait_queue, task_list)))->task) &&
-	    waiter && !bpf_probe_read_kernel(&thread, sizeof(thread), &waiter->pid))
-		lane = lane_of(thread);
-	if (!lane || lane->call != CALL_SPAN)
+				   entry - field_offset(struct swait_queue, task_list) +
+					   field_offset(struct swait_queue, task)))
+		lane = waiting_lane(waiter);
+	if (!lane)
 		return;
 	index = lane->slot_first;
 	slot = bpf_map_lookup_elem(&slots, &index);
@@ -110,7 +123,7 @@ ALWAYS_INLINE void find_held(struct task_struct *worker, struct bio *bio, struct
 	since = lane->off > slot->complete ? lane->off : slot->complete;
 	if (lane->asleep && slot->bios == slot->ended && since > slot->entry && flight->queue > since) {
 		slot->slept += flight->queue - since;
-		note_wait(worker, flight->queue - since);
+		note_wait(worker, 0, flight->queue - since);
 	}
 	take_bio(slot, flight, OWNER_SLOT, index);
 }

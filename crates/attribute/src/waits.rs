@@ -50,18 +50,12 @@ pub(crate) fn is_lock(function: &str) -> bool {
         .any(|part| function.contains(part))
 }
 
-/// Functions below those of `WAITS` that say less: locks of kernels that inline the slow path, and waits for I/Os. Only for
-/// whom these are not told otherwise.
-const BELOW: [(&str, WaitCause, &str); 18] = [
+/// Functions below those of `WAITS`, most of which wait for an I/O; only for whom that is not told otherwise.
+const BELOW: [(&str, WaitCause, &str); 13] = [
     ("blk_throtl_dispatch_work_fn", WaitCause::CgroupLimit, "since the limit of its cgroup is reached"),
-    ("down_read", WaitCause::Lock, "for a lock that others hold"),
-    ("down_read_killable", WaitCause::Lock, "for a lock that others hold"),
-    ("down_read_nested", WaitCause::Lock, "for a lock that others hold"),
-    ("down_write", WaitCause::Lock, "for a lock that others hold"),
-    ("down_write_nested", WaitCause::Lock, "for a lock that others hold"),
-    ("down_write_killable", WaitCause::Lock, "for a lock that others hold"),
-    ("__percpu_down_read", WaitCause::Lock, "for a lock that others hold"),
+    ("percpu_rwsem_wait", WaitCause::Lock, "for a lock that others hold"),
     ("__reserve_bytes", WaitCause::WriteBack, "for room in btrfs that write-back makes"),
+    ("btrfs_wait_block_group_cache_progress", WaitCause::Device, "for what btrfs reads of its free space"),
     ("folio_wait_writeback", WaitCause::WriteBack, "for pages that are being written"),
     ("wb_wait_for_completion", WaitCause::WriteBack, "for write-back of the file system"),
     ("folio_wait_bit_common", WaitCause::Device, "for a page under I/O"),
@@ -75,5 +69,5 @@ const BELOW: [(&str, WaitCause, &str); 18] = [
 
 /// The row of these that comes first and whose function is on the stack.
 pub(crate) fn rule_below(stack: &[String]) -> Option<&'static (&'static str, WaitCause, &'static str)> {
-    BELOW.iter().find(|(name, ..)| stack.iter().any(|function| function == name))
+    BELOW.iter().find(|(name, ..)| stack.iter().any(|function| function.split('.').next() == Some(name)))
 }

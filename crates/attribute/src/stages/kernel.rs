@@ -126,6 +126,7 @@ impl Kernel {
             ("threads", wanted.lanes.max(1)),
             ("lanes_free", wanted.lanes.max(1)),
             ("flights", if wanted.foreign { FLIGHTS_MAX } else { 1 }),
+            ("places", if wanted.foreign { wanted.lanes } else { 1 }),
             ("waits", if wanted.foreign { WAITS_MAX } else { 1 }),
             ("records", if has_ring { RING_BYTES } else { 4096 }),
         ];

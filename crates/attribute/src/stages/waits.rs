@@ -44,7 +44,9 @@ fn summed(stacks: impl Iterator<Item = (Vec<String>, [u64; 2])>) -> Vec<StageWai
         if stack.iter().any(|function| NO_STORAGE.contains(&function.as_str())) {
             continue;
         }
-        let row = rows.entry(cause(&stack)).or_default();
+        // What lies before it is the tracer.
+        let slept = stack.iter().position(|function| function == "__schedule").unwrap_or(0);
+        let row = rows.entry(cause(&stack[slept..])).or_default();
         *row = [row[0] + sums[0], row[1] + sums[1]];
     }
     let told = rows.into_iter().map(|((cause, what, function), [sleeps, total])| StageWait {
@@ -80,10 +82,10 @@ mod tests {
     #[test]
     fn sleeps_are_put_together_by_what_they_waited_for() {
         let stacks = [
-            ("schedule jbd2_log_wait_commit ext4_sync_file do_fsync", [1, 100]),
+            ("bpf_prog_1 __schedule schedule jbd2_log_wait_commit ext4_sync_file do_fsync", [1, 100]),
             ("schedule jbd2_log_wait_commit ext4_sync_file do_syncfs", [2, 50]),
             ("schedule rwsem_down_write_slowpath down_write ext4_buffered_write_iter", [1, 10]),
-            ("schedule some_new_wait vfs_fsync", [1, 500]),
+            ("bpf_prog_1 __traceiter __schedule schedule some_new_wait vfs_fsync", [1, 500]),
             ("schedule wait_for_partner fifo_open", [1, 9_000]),
         ];
         let told = summed(stacks.into_iter().map(|(functions, sums)| (stack(functions), sums)));

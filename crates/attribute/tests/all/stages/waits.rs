@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use iostack_model::answers::WaitCause;
-use iostack_model::{CallKind, Way};
+use iostack_model::{CallKind, StageWait, Way};
 use iostack_testkit::{Folder, Loop, Mounted, folder, or_skip};
 
 use super::calls::traced;
@@ -40,6 +40,21 @@ fn what_an_fsync_waits_for_is_known_on_each_file_system() {
         assert!(unexplained < 0.05, "{kind}: {:?}", stages.waits);
         assert!(stages.waits.iter().any(|wait| wait.cause == WaitCause::Journal), "{:?}", stages.waits);
     }
+}
+
+#[test]
+fn a_lock_is_named_by_the_function_that_takes_it() {
+    let test = "a_lock_is_named_by_the_function_that_takes_it";
+    let folder = folder!("stages-lock");
+    let Some(mounted) = or_skip(test, mounted(&folder, "ext4")) else { return };
+    // Whoever makes a file longer past the cache has its lock until the device answers.
+    let lines = "import threading\ndef work(first):\n file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_DIRECT)\n \
+                 room = mmap.mmap(-1, 4096)\n for i in range(97):\n  os.pwritev(file, [room], (2 * i + first) * 4096)\n\
+                 each = [threading.Thread(target=work, args=(first,)) for first in (0, 1)]\n\
+                 [one.start() for one in each]\n[one.join() for one in each]";
+    let Some((stages, _)) = traced(test, lines, &mounted.join("file")) else { return };
+    let is_it = |wait: &StageWait| wait.cause == WaitCause::Lock && wait.function.starts_with("ext4_");
+    assert!(stages.waits.iter().any(is_it), "{:?}", stages.waits);
 }
 
 #[test]
