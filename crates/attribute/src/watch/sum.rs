@@ -120,7 +120,12 @@ mod tests {
         let slice = WatchSlice {
             elapsed: Nanos::secs(1),
             ios: vec![neighbour("dd", 7, 100)],
-            devices: vec![WatchedDevice { name: "vda".to_owned(), cells: vec![(40, 3)], kernel_ios: 3 }],
+            devices: vec![WatchedDevice {
+                name: "vda".to_owned(),
+                cells: vec![(40, 3)],
+                kernel_ios: 3,
+                ..WatchedDevice::default()
+            }],
             slow: vec![slow("dd", 7)],
             ..WatchSlice::default()
         };
