@@ -7,6 +7,13 @@
 #ifndef IOSTACK_SLEEPS_H
 #define IOSTACK_SLEEPS_H
 
+/* A thread that slept for storage no longer ago still works for that. */
+#define PREEMPTED_WITHIN_NS 100000000ULL
+/* What a thread of the kernel waits for a CPU is told from here on. */
+#define WORKER_SLOW_NS 2000000ULL
+/* Who wakes a thread that slept so long is looked at. */
+#define WAKE_STACK_FROM_NS 2000000ULL
+
 /* A process ends: its rows keep its name. */
 SECTION("tp_btf/sched_process_exit")
 int watch_exit(__u64 *context)
@@ -49,16 +56,27 @@ int watch_waking(__u64 *context)
 {
 	struct task_struct *task = (void *)context[0], *waker;
 	struct thread *thread;
+	long number;
 
-	if (task->flags & PF_KTHREAD || !(task->__state & 3))
+	if (!(task->__state & 3))
 		return 0;
 	this_cpu();
 	thread = thread_of(task->pid);
-	if (!thread || !thread->asleep || thread->woken)
+	if (!thread)
+		return 0;
+	if (task->flags & PF_KTHREAD) {
+		thread->woken = bpf_ktime_get_ns();
+		return 0;
+	}
+	if (!thread->asleep || thread->woken)
 		return 0;
 	thread->woken = bpf_ktime_get_ns();
 	waker = bpf_get_current_task_btf();
-	thread->waker = waker->pid;
+	thread->wake_stack = 0;
+	if (thread->woken - thread->asleep > (slow_from ? slow_from : WAKE_STACK_FROM_NS)) {
+		number = bpf_get_stackid(context, &wake_stacks, REUSE_STACK);
+		thread->wake_stack = number < 0 ? 0 : number + 1;
+	}
 	bpf_probe_read_kernel_str(thread->waker_name, sizeof(thread->waker_name), waker->comm);
 	return 0;
 }
@@ -74,13 +92,13 @@ ALWAYS_INLINE void tell_sleep(struct thread *thread, struct task_struct *task, s
 	__builtin_memset(event, 0, sizeof(*event));
 	event->what = TOLD_WAIT;
 	event->owner = owner_of(task);
-	event->queue = thread->asleep;
+	event->kind = task->flags & PF_KTHREAD ? 1 : 0;
 	event->issue = thread->woken ? thread->woken : now;
+	event->queue = thread->asleep ? thread->asleep : event->issue;
 	event->complete = now;
 	event->thread = task->pid;
 	event->cpu = bpf_get_smp_processor_id();
-	event->waker = thread->waker;
-	event->behind = behind->pid;
+	event->wake_stack = thread->wake_stack;
 	bpf_probe_read_kernel_str(event->name, sizeof(event->name), task->comm);
 	__builtin_memcpy(event->waker_name, thread->waker_name, sizeof(event->waker_name));
 	bpf_probe_read_kernel_str(event->behind_name, sizeof(event->behind_name), behind->comm);
@@ -101,14 +119,36 @@ ALWAYS_INLINE void wakes_up(struct thread *thread, struct task_struct *task, str
 			wait = bpf_map_lookup_elem(&waits, &key);
 	}
 	if (wait) {
-		wait->sleeps++;
+		if (woken > thread->asleep)
+			wait->sleeps++;
 		wait->slept += woken - thread->asleep;
 		wait->runnable += now - woken;
 	}
 	limit = bpf_map_lookup_elem(&counters, &which);
 	if (limit && is_slow(limit, now - thread->asleep))
 		tell_sleep(thread, task, behind, now);
+	if (woken > thread->asleep)
+		thread->last = thread->asleep;
 	thread->asleep = 0;
+}
+
+/* It works, and loses its CPU; true only of one that waited for storage a moment ago, since others wait for no I/O. */
+ALWAYS_INLINE bool is_preempted(struct thread *thread, struct task_struct *task, __u64 now)
+{
+	return thread->number == (__u32)task->pid && thread->last && now - thread->last < PREEMPTED_WITHIN_NS;
+}
+
+/* A thread of the kernel has a CPU: told when it waited long for it. */
+ALWAYS_INLINE void worker_runs(struct thread *thread, struct task_struct *task, struct task_struct *behind, __u64 now)
+{
+	__u64 from = slow_from && slow_from < WORKER_SLOW_NS ? slow_from : WORKER_SLOW_NS;
+
+	if (now - thread->woken > from) {
+		thread->wake_stack = 0;
+		thread->waker_name[0] = 0;
+		tell_sleep(thread, task, behind, now);
+	}
+	thread->woken = 0;
 }
 
 SECTION("tp_btf/sched_switch")
@@ -117,6 +157,7 @@ int watch_switch(__u64 *context)
 	struct task_struct *previous, *next;
 	struct thread *thread;
 	__u32 place;
+	__u64 now;
 
 	/* Two pairs of loads, kept apart as in `first_argument`. */
 	if (switch_argument) {
@@ -127,21 +168,41 @@ int watch_switch(__u64 *context)
 		previous = (void *)context[1];
 		next = (void *)context[2];
 	}
-	if (!context[0] && sleeps(previous)) {
+	if (context[0] || !previous->__state) {
+		if (!(previous->flags & PF_KTHREAD)) {
+			place = previous->pid & (THREADS - 1);
+			thread = bpf_map_lookup_elem(&threads, &place);
+			now = bpf_ktime_get_ns();
+			if (thread && is_preempted(thread, previous, now)) {
+				this_cpu();
+				thread->asleep = now;
+				thread->woken = now;
+				thread->wake_stack = 0;
+				thread->waker_name[0] = 0;
+			}
+		} else {
+			thread = thread_of(previous->pid);
+			if (thread)
+				thread->woken = bpf_ktime_get_ns();
+		}
+	} else if (sleeps(previous)) {
 		this_cpu();
 		thread = thread_of(previous->pid);
 		if (thread) {
 			thread->asleep = bpf_ktime_get_ns();
 			thread->woken = 0;
-			thread->waker = 0;
+			thread->wake_stack = 0;
 			thread->waker_name[0] = 0;
 		}
 	}
-	if (next->flags & PF_KTHREAD)
-		return 0;
 	place = next->pid & (THREADS - 1);
 	thread = bpf_map_lookup_elem(&threads, &place);
-	if (thread && thread->asleep && thread->number == (__u32)next->pid) {
+	if (!thread || thread->number != (__u32)next->pid)
+		return 0;
+	if (next->flags & PF_KTHREAD) {
+		if (thread->woken)
+			worker_runs(thread, next, previous, bpf_ktime_get_ns());
+	} else if (thread->asleep) {
 		this_cpu();
 		wakes_up(thread, next, previous, bpf_ktime_get_ns());
 	}

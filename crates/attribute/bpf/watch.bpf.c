@@ -23,6 +23,8 @@ struct flight {
 	__u64 insert;
 	__u64 issue;
 	__u64 in_flight;
+	/* What had ended on the device when it was queued. */
+	__u64 ended;
 };
 #define FLIGHT_DEFINED
 
@@ -58,6 +60,9 @@ const volatile __u64 slow_from;
 #define REQ_RAHEAD (1 << 19)
 #define REQ_SWAP (1 << 24)
 #define THREADS 65536
+#define WAKE_FRAMES 16
+/* bpf_get_stackid: a stack replaces another of the same place. */
+#define REUSE_STACK (1 << 10)
 
 enum program { QUEUES, INSERTS, ISSUES, BIO_ENDS, REQUEST_ENDS, DIRTIES, WORKS, RUNS, PROGRAMS };
 
@@ -73,16 +78,23 @@ struct thread {
 	struct owner acting;
 	__u64 asleep;
 	__u64 woken;
-	__u32 waker;
+	/* When it fell asleep the last time. */
+	__u64 last;
+	/* Number of the stack that woke it, and 1; 0: none is kept. */
+	__u32 wake_stack;
 	__u32 unused;
 	char waker_name[16];
 };
 
 struct device {
 	__u64 in_flight;
+	/* Bios so far, and from bit ENDED_BITS on their sectors; two CPUs may count one for both. */
+	__u64 ended;
 	/* Latency that one of a thousand passes: of reads, of others. */
 	__u64 limits[2];
 	__u64 flush_since;
+	/* Who asked for a flush last. */
+	struct owner flusher;
 };
 
 /* The process with most handles in a transaction, by the majority's vote: those of others count against it. */
@@ -123,6 +135,16 @@ TABLE(votes, BPF_MAP_TYPE_LRU_HASH, 1024, struct transaction_key, struct vote);
 TABLE(names, BPF_MAP_TYPE_LRU_HASH, 8192, __u32, struct name);
 /* 0: events lost; 1: bios lost; 2: rows lost; 3: limit of sleeps, ns */
 TABLE(counters, BPF_MAP_TYPE_ARRAY, 4, __u32, __u64);
+
+static long (*bpf_get_stackid)(void *context, void *map, __u64 flags) = (void *)27;
+
+/* include/uapi/linux/bpf.h */
+#define BPF_MAP_TYPE_STACK_TRACE 7
+/* Stacks that woke long sleepers. */
+struct wake_stack {
+	__u64 frames[WAKE_FRAMES];
+};
+TABLE(wake_stacks, BPF_MAP_TYPE_STACK_TRACE, 1024, __u32, struct wake_stack);
 
 struct {
 	MAP_TYPE(BPF_MAP_TYPE_RINGBUF);
@@ -166,6 +188,8 @@ ALWAYS_INLINE struct thread *thread_of(__u32 number)
 		thread->number = number;
 		thread->acts = 0;
 		thread->asleep = 0;
+		thread->woken = 0;
+		thread->last = 0;
 	}
 	return thread;
 }
@@ -280,17 +304,24 @@ ALWAYS_INLINE void owner_behind(struct bio *bio, struct task_struct *task, struc
 	if (thread && thread->acts && thread->acting.how == HOW_THROTTLED) {
 		flight->owner.how = HOW_THROTTLED;
 		find_waiter(bio, &flight->owner, &flight->held);
-		return;
+		if (flight->owner.process || flight->kind != IO_WRITE)
+			return;
 	}
 	if (flight->kind == IO_WRITE || flight->kind == IO_META) {
 		inode = inode_of(bio, &own);
 		known = own ? 0 : bpf_map_lookup_elem(&dirtiers, &inode);
+		if (known && flight->owner.how == HOW_THROTTLED) {
+			flight->owner.process = known->process;
+			return;
+		}
 		if (known) {
 			flight->owner = *known;
 			flight->owner.how = HOW_WRITE_BACK;
 			return;
 		}
 	}
+	if (flight->owner.how == HOW_THROTTLED)
+		return;
 	if (thread && thread->acts)
 		flight->owner = thread->acting;
 	else if (own)
@@ -365,6 +396,9 @@ int watch_bio_queue(__u64 *context)
 	device = device_of(flight.device);
 	if (device) {
 		flight.in_flight = device->in_flight;
+		flight.ended = device->ended;
+		if (bio->bi_opf & REQ_PREFLUSH)
+			device->flusher = flight.owner;
 		__sync_fetch_and_add(&device->in_flight, 1);
 	}
 	place = new_flight(flight.bio, flight.queue);
@@ -498,7 +532,7 @@ ALWAYS_INLINE bool is_slow(__u64 *limit, __u64 ns)
 	return 0;
 }
 
-ALWAYS_INLINE void tell_io(struct flight *flight, struct bio *bio, __u64 bytes, __u64 now)
+ALWAYS_INLINE void tell_io(struct flight *flight, struct device *device, __u64 bytes, __u64 now)
 {
 	struct told_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
@@ -512,7 +546,7 @@ ALWAYS_INLINE void tell_io(struct flight *flight, struct bio *bio, __u64 bytes, 
 	event->device = flight->device;
 	event->kind = flight->kind;
 	event->bytes = bytes;
-	event->sector = bio->bi_iter.bi_sector;
+	event->ended = device->ended - flight->ended;
 	event->held = flight->held;
 	event->queue = flight->queue;
 	event->insert = flight->insert;
@@ -524,7 +558,7 @@ ALWAYS_INLINE void tell_io(struct flight *flight, struct bio *bio, __u64 bytes, 
 }
 
 /* The first bio of a request, or one without a request, has ended. */
-ALWAYS_INLINE void io_ends(struct flight *flight, struct bio *bio, __u64 bytes, __u64 now)
+ALWAYS_INLINE void io_ends(struct flight *flight, __u64 bytes, __u64 now)
 {
 	__u32 direction = flight->kind == IO_READ || flight->kind == IO_AHEAD ? 0 : 1;
 	struct device *device = device_of(flight->device);
@@ -533,7 +567,7 @@ ALWAYS_INLINE void io_ends(struct flight *flight, struct bio *bio, __u64 bytes, 
 	heat_up(flight->device, direction, now - flight->queue);
 	if (device && (is_slow(&device->limits[direction], now - since) || flight->kind == IO_DISCARD ||
 		       (flight->held && now - since > 1000000)))
-		tell_io(flight, bio, bytes, now);
+		tell_io(flight, device, bytes, now);
 }
 
 /* A bio leaves the device. */
@@ -542,8 +576,10 @@ ALWAYS_INLINE void leaves(struct flight *flight)
 	__u32 number = flight->device;
 	struct device *device = bpf_map_lookup_elem(&devices, &number);
 
-	if (device && device->in_flight)
+	if (device && device->in_flight) {
 		__sync_fetch_and_add(&device->in_flight, -1ULL);
+		device->ended += 1 + (flight->left >> 9 << ENDED_BITS);
+	}
 	flight->bio = 0;
 }
 
@@ -563,7 +599,7 @@ int watch_bio_complete(__u64 *context)
 	if (bio->bi_status != BLK_STS_AGAIN) {
 		now = bpf_ktime_get_ns();
 		add(flight, 1, flight->left, now);
-		io_ends(flight, bio, flight->left, now);
+		io_ends(flight, flight->left, now);
 	}
 	leaves(flight);
 	return 0;
@@ -581,6 +617,7 @@ ALWAYS_INLINE void flush_ends(struct request *request)
 	if (event) {
 		__builtin_memset(event, 0, sizeof(*event));
 		event->what = TOLD_FLUSH;
+		event->owner = device->flusher;
 		event->device = number;
 		event->kind = IO_FLUSH;
 		event->issue = device->flush_since;
@@ -628,7 +665,7 @@ int watch_complete(__u64 *context)
 		flight = flight_of(cpu, REQUEST_ENDS, bio);
 		if (flight) {
 			add(flight, 1, 0, now);
-			io_ends(flight, bio, request->__data_len, now);
+			io_ends(flight, request->__data_len, now);
 		} else if (request->__data_len) {
 			/* Without data it is the second end of a write behind a flush, which has been counted. */
 			add_unseen(request, request->__data_len, now);

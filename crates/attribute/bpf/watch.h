@@ -79,15 +79,18 @@ struct heat {
 enum told { TOLD_IO = 1, TOLD_WAIT = 2, TOLD_FLUSH = 3, TOLD_DISCARD = 4 };
 
 #define FRAMES 24
+#define ENDED_BITS 24
 
 /* A slow I/O, a long sleep, a flush or a discard. */
 struct told_event {
 	__u64 what;
 	struct owner owner;
 	__u32 device;
+	/* For a sleep 1: a thread of the kernel. */
 	__u32 kind;
 	__u64 bytes;
-	__u64 sector;
+	/* Others of the device that ended since it was queued: bios, and from bit ENDED_BITS on sectors. */
+	__u64 ended;
 	/* Since when a cgroup's limit held it back; its way, for a sleep: asleep, woken, on a CPU. */
 	__u64 held;
 	__u64 queue;
@@ -96,11 +99,11 @@ struct told_event {
 	__u64 complete;
 	/* Others of the device in flight when it was queued. */
 	__u64 in_flight;
-	/* For a sleep: its thread, who woke it, who had its CPU before. */
+	/* For a sleep: its thread, the stack that woke it and 1, who woke it, who had its CPU before. */
 	__u32 thread;
 	__u32 cpu;
-	__u32 waker;
-	__u32 behind;
+	__u32 wake_stack;
+	__u32 unused;
 	char name[16];
 	char waker_name[16];
 	char behind_name[16];

@@ -2,8 +2,11 @@
 
 use iostack_model::answers::WaitCause;
 
+/// A function, and for what a thread waits in it.
+pub(crate) type Rule = (&'static str, WaitCause, &'static str);
+
 /// Functions in which a thread waits, and for what; the first function of a stack that is in the table decides.
-const WAITS: [(&str, WaitCause, &str); 30] = [
+const WAITS: [Rule; 37] = [
     ("jbd2_log_wait_commit", WaitCause::Journal, "for a commit of the journal"),
     ("jbd2_complete_transaction", WaitCause::Journal, "for a commit of the journal"),
     ("wait_transaction_locked", WaitCause::Journal, "for a transaction that is being committed"),
@@ -29,17 +32,27 @@ const WAITS: [(&str, WaitCause, &str); 30] = [
     ("reclaim_throttle", WaitCause::Memory, "for memory to be freed"),
     ("do_swap_page", WaitCause::Memory, "for a page that was swapped out"),
     ("wbt_wait", WaitCause::Scheduler, "since write-back throttling lets no more writes through"),
-    ("blk_mq_get_tag", WaitCause::Scheduler, "for a free request of the device"),
+    ("blk_mq_get_tag", WaitCause::Tag, "for a free request of the device"),
     ("rwsem_down_write_slowpath", WaitCause::Lock, "for a lock that others hold"),
     ("rwsem_down_read_slowpath", WaitCause::Lock, "for a lock that others hold"),
     ("__mutex_lock", WaitCause::Lock, "for a lock that others hold"),
     ("mutex_lock", WaitCause::Lock, "for a lock that others hold"),
+    ("percpu_rwsem_wait", WaitCause::Frozen, "since the file system is frozen"),
+    ("throttle_cfs_rq_work", WaitCause::CgroupLimit, "since the CPU time of its cgroup is used up"),
+    ("__rwsem_down_read_failed", WaitCause::Lock, "for a lock that others hold"),
+    ("folio_wait_stable", WaitCause::WriteBack, "for the page to be written"),
+    ("wait_sb_inodes", WaitCause::WriteBack, "for everything dirty of a file system"),
+    ("__wb_wait_for_completion", WaitCause::WriteBack, "for the kernel's write-back"),
+    ("wb_wait_for_completion", WaitCause::WriteBack, "for the kernel's write-back"),
 ];
 
+/// Name of a function without what compilers add where they cut it: `name.part.0`, `name.isra.0`.
+pub(crate) fn bare(function: &str) -> &str {
+    function.split('.').next().unwrap_or("")
+}
+
 /// The first function of the stack that says what it waits for.
-pub(crate) fn rule(stack: &[String]) -> Option<&'static (&'static str, WaitCause, &'static str)> {
-    // Compilers cut functions: `name.part.0`, `name.isra.0`.
-    let bare = |function: &str| function.split('.').next().unwrap_or("").to_owned();
+pub(crate) fn rule(stack: &[String]) -> Option<&'static Rule> {
     stack.iter().find_map(|function| WAITS.iter().find(|(name, ..)| *name == bare(function)))
 }
 
@@ -51,13 +64,11 @@ pub(crate) fn is_lock(function: &str) -> bool {
 }
 
 /// Functions below those of `WAITS`, most of which wait for an I/O; only for whom that is not told otherwise.
-const BELOW: [(&str, WaitCause, &str); 13] = [
+const BELOW: [Rule; 11] = [
     ("blk_throtl_dispatch_work_fn", WaitCause::CgroupLimit, "since the limit of its cgroup is reached"),
-    ("percpu_rwsem_wait", WaitCause::Lock, "for a lock that others hold"),
     ("__reserve_bytes", WaitCause::WriteBack, "for room in btrfs that write-back makes"),
     ("btrfs_wait_block_group_cache_progress", WaitCause::Device, "for what btrfs reads of its free space"),
     ("folio_wait_writeback", WaitCause::WriteBack, "for pages that are being written"),
-    ("wb_wait_for_completion", WaitCause::WriteBack, "for write-back of the file system"),
     ("folio_wait_bit_common", WaitCause::Device, "for a page under I/O"),
     ("__wait_on_buffer", WaitCause::Device, "for a block of metadata"),
     ("__lock_buffer", WaitCause::Device, "for a block of metadata"),
@@ -68,6 +79,6 @@ const BELOW: [(&str, WaitCause, &str); 13] = [
 ];
 
 /// The row of these that comes first and whose function is on the stack.
-pub(crate) fn rule_below(stack: &[String]) -> Option<&'static (&'static str, WaitCause, &'static str)> {
-    BELOW.iter().find(|(name, ..)| stack.iter().any(|function| function.split('.').next() == Some(name)))
+pub(crate) fn rule_below(stack: &[String]) -> Option<&'static Rule> {
+    BELOW.iter().find(|(name, ..)| stack.iter().any(|function| bare(function) == *name))
 }

@@ -7,6 +7,7 @@
 //!   repro    ──► markdown   the pages of the manual
 //!   answers  ──► table      CSV, Parquet, metrics
 //!   layers   ──► stacks     folded, for speedscope, for the Firefox profiler
+//!   slices   ──► outlier    a slow I/O and its moment, for Perfetto
 //!
 //! Every function here is pure: it takes what was measured and returns a string. Nothing is computed that the
 //! outcome does not hold, so that two reports of one outcome never disagree. Start reading at [`check`].
@@ -18,6 +19,7 @@ mod heat;
 pub mod html;
 mod inside;
 mod lists;
+mod outlier;
 mod pages;
 mod platform;
 pub mod stacks;
@@ -27,6 +29,7 @@ mod told;
 mod what_if;
 
 pub use document::Document;
+pub use outlier::outlier;
 pub use pages::*;
 pub use told::Told;
 

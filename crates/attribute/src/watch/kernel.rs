@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use aya::Pod;
-use aya::maps::{Array, HashMap, MapData, PerCpuArray, PerCpuHashMap, RingBuf};
+use aya::maps::{Array, HashMap, MapData, PerCpuArray, PerCpuHashMap, RingBuf, StackTraceMap};
 
 use crate::bpf::{BpfError, KernelTypes, Object};
 use crate::packed::{WATCH, unpacked};
@@ -50,6 +50,7 @@ pub(super) struct Event {
     pub(super) device: u32,
     pub(super) kind: u32,
     pub(super) bytes: u64,
+    pub(super) ended: u64,
     pub(super) held: u64,
     pub(super) queue: u64,
     pub(super) insert: u64,
@@ -57,6 +58,7 @@ pub(super) struct Event {
     pub(super) complete: u64,
     pub(super) in_flight: u64,
     pub(super) thread: u32,
+    pub(super) wake_stack: u32,
     pub(super) name: String,
     pub(super) waker: String,
     pub(super) behind: String,
@@ -73,6 +75,7 @@ pub(super) struct Kernel {
     cpus: PerCpuArray<MapData, [u64; CPU_WORDS]>,
     counters: Array<MapData, u64>,
     events: RingBuf<MapData>,
+    wake_stacks: StackTraceMap<MapData>,
     /// Tracepoints that this kernel lacks, whose knowledge is missing.
     pub(super) missing: Vec<&'static str>,
 }
@@ -136,6 +139,7 @@ impl Kernel {
             names: of_kind(HashMap::try_from(object.take_map("names")))?,
             cpus: of_kind(PerCpuArray::try_from(object.take_map("cpus")))?,
             events: of_kind(RingBuf::try_from(object.take_map("events")))?,
+            wake_stacks: of_kind(StackTraceMap::try_from(object.take_map("wake_stacks")))?,
             counters,
             object,
             missing,
@@ -183,6 +187,12 @@ impl Kernel {
             events.extend(<&[u64; EVENT_WORDS]>::try_from(words.as_slice()).ok().map(Event::read));
         }
         events
+    }
+
+    /// Frames of a stack that woke a thread, by its number and 1; another may have taken its place.
+    pub(super) fn wake_frames(&self, stack: u32) -> Vec<u64> {
+        let found = stack.checked_sub(1).and_then(|number| self.wake_stacks.get(&number, 0).ok());
+        found.map(|stack| stack.frames().iter().map(|frame| frame.ip).collect()).unwrap_or_default()
     }
 
     /// Name of a process that has ended.
@@ -250,6 +260,7 @@ impl Event {
             device,
             kind,
             bytes: words[4],
+            ended: words[5],
             held: words[6],
             queue: words[7],
             insert: words[8],
@@ -257,6 +268,7 @@ impl Event {
             complete: words[10],
             in_flight: words[11],
             thread: halves(words[12]).0,
+            wake_stack: halves(words[13]).0,
             name: name(14),
             waker: name(16),
             behind: name(18),

@@ -11,6 +11,7 @@
 
 mod kernel;
 mod names;
+mod slow;
 mod sum;
 mod why;
 
@@ -66,8 +67,14 @@ const TIMED_FOR_NS: u64 = 20_000_000;
 /// Processes whose CPU time is remembered; most of more than that have ended.
 const CLOCKS_MOST: usize = 8192;
 
+/// Functions kept of a stack that woke a thread.
+const WAKERS: usize = 8;
+
 /// Events of one slice.
 const EVENTS_MOST: usize = 20_000;
+
+/// Bits of `struct told_event`'s `ended` that count bios; sectors follow.
+const ENDED_BITS: u32 = 24;
 
 /// `enum told`.
 const TOLD_IO: u64 = 1;
@@ -262,6 +269,7 @@ impl Watcher {
         let statistics = statistics();
         let told = |(number, [cells, reads]): (u32, [BTreeMap<u32, u64>; 2])| {
             let name = self.names.device(number);
+            let (below, scheduler) = (names::below(&name), names::scheduler(&name));
             let kernel_ios = statistics.get(&name).copied().unwrap_or(0);
             let last = self.kernel_ios.get(&name).copied().unwrap_or(kernel_ios);
             WatchedDevice {
@@ -269,6 +277,8 @@ impl Watcher {
                 cells: cells.into_iter().collect(),
                 reads: reads.into_iter().collect(),
                 kernel_ios: kernel_ios.saturating_sub(last),
+                below,
+                scheduler,
             }
         };
         let devices = cells.into_iter().map(told).collect();
@@ -286,7 +296,9 @@ impl Watcher {
                 let from = if event.issue == 0 { event.queue } else { event.issue };
                 let took_ns = between(from, event.complete);
                 let device = self.names.device(event.device);
-                slice.events.push(DeviceEvent { device, kind, ended_unix_ns, took_ns, bytes: event.bytes });
+                let owner = (event.process != 0).then(|| self.owner(event.cgroup, event.process));
+                let bytes = event.bytes;
+                slice.events.push(DeviceEvent { device, kind, ended_unix_ns, took_ns, bytes, owner });
             }
             TOLD_IO => {
                 let issue = if event.issue == 0 { event.queue } else { event.issue };
@@ -303,6 +315,8 @@ impl Watcher {
                     schedule_ns: issue - insert,
                     device_ns: event.complete.saturating_sub(issue),
                     in_flight: event.in_flight,
+                    ended_beside: Some(event.ended & ((1 << ENDED_BITS) - 1)),
+                    bytes_beside: event.ended >> ENDED_BITS << 9,
                 });
             }
             TOLD_WAIT => {
@@ -310,19 +324,38 @@ impl Watcher {
                 if owner.name.is_empty() {
                     owner.name.clone_from(&event.name);
                 }
+                // Threads are charged in one hierarchy of cgroups, I/Os perhaps in another.
+                if owner.cgroup == "/" {
+                    owner.cgroup = names::io_cgroup(event.thread);
+                }
                 slice.sleeps.push(LongSleep {
                     owner,
                     thread: event.thread,
+                    kernel: event.kind == 1,
                     ended_unix_ns,
                     slept_ns: between(event.queue, event.issue),
                     runnable_ns: event.complete.saturating_sub(event.issue),
                     waker: event.waker.clone(),
                     behind: event.behind.clone(),
                     stack: self.functions(&event.frames),
+                    waker_stack: self.wakers(event.wake_stack),
                 });
             }
             _ => {}
         }
+    }
+
+    /// Functions in which a thread was woken, without those that wake and those that look at it.
+    fn wakers(&self, stack: u32) -> Vec<String> {
+        let mut functions = self.functions(&self.kernel.wake_frames(stack));
+        let wakes = |name: &String| {
+            name.contains("wake") && !name.starts_with("rwsem")
+                || name.contains("bpf")
+                || name.contains("trace")
+        };
+        functions.drain(..functions.iter().take_while(|name| wakes(name)).count());
+        functions.truncate(WAKERS);
+        functions
     }
 
     fn functions(&self, frames: &[u64]) -> Vec<String> {

@@ -69,6 +69,56 @@ impl Names {
 /// Control groups that are remembered: where containers come and go, most of more than that are gone.
 const CGROUPS_MOST: usize = 8192;
 
+/// Cgroup of a thread whose limits its I/O obeys, where it is in a hierarchy by itself (version 1); `/` also when it is gone.
+pub(super) fn io_cgroup(thread: u32) -> String {
+    let groups = fs::read_to_string(format!("/proc/{thread}/cgroup")).unwrap_or_default();
+    io_cgroup_of(&groups).unwrap_or("/").to_owned()
+}
+
+fn io_cgroup_of(groups: &str) -> Option<&str> {
+    groups.lines().find_map(|line| {
+        let (_, line) = line.split_once(':')?;
+        let (controllers, path) = line.split_once(':')?;
+        controllers.split(',').any(|name| name == "blkio").then_some(path)
+    })
+}
+
+/// Devices on which a device lies: that of its file, where it is a loop device, or its members.
+pub(super) fn below(name: &str) -> Vec<String> {
+    let place = format!("/sys/class/block/{name}");
+    if let Ok(file) = fs::read_to_string(format!("{place}/loop/backing_file")) {
+        let Ok(known) = fs::metadata(file.trim_end()) else { return Vec::new() };
+        let link = fs::read_link(format!(
+            "/sys/dev/block/{}:{}",
+            libc::major(known.dev()),
+            libc::minor(known.dev())
+        ));
+        return link.iter().filter_map(|link| whole(link)).collect();
+    }
+    let members = fs::read_dir(format!("{place}/slaves")).into_iter().flatten().flatten();
+    members.filter_map(|member| whole(&fs::read_link(member.path()).ok()?)).collect()
+}
+
+/// I/O scheduler of a device; empty without one.
+pub(super) fn scheduler(name: &str) -> String {
+    let text = fs::read_to_string(format!("/sys/class/block/{name}/queue/scheduler")).unwrap_or_default();
+    scheduler_of(&text).to_owned()
+}
+
+/// The word in brackets.
+fn scheduler_of(text: &str) -> &str {
+    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    chosen.map_or("", |(name, _)| if name == "none" { "" } else { name })
+}
+
+/// Name of the device at the end of a link of sysfs; of a partition, whose folder lies in its device's, the device's.
+fn whole(link: &Path) -> Option<String> {
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let parent = link.parent()?;
+    let above = parent.parent().and_then(Path::file_name);
+    if above.is_some_and(|above| above == "block") { name(parent) } else { name(link) }
+}
+
 /// Depth of a tree of cgroups beyond which nobody looks.
 const DEPTH_MAX: u32 = 12;
 
@@ -136,6 +186,20 @@ mod tests {
             found.iter().map(|(number, place)| (*number, place.rsplit('/').next().unwrap_or(""))).collect();
         assert_eq!(named, expected);
         assert!(mounted("nonsense\n", "x\n").is_empty());
+    }
+
+    #[test]
+    fn a_partition_stands_for_its_device_and_a_thread_for_the_cgroup_of_its_ios() {
+        let whole = |link: &str| whole(Path::new(link));
+        assert_eq!(whole("../../devices/pci/virtio1/block/vda/vda1").as_deref(), Some("vda"));
+        assert_eq!(whole("../../devices/pci/virtio1/block/vda").as_deref(), Some("vda"));
+        assert_eq!(io_cgroup_of("7:blkio:/a/b\n0::/c\n"), Some("/a/b"));
+        assert_eq!(io_cgroup_of("0::/c\n"), None);
+        assert_eq!(
+            (scheduler_of("none mq-deadline [bfq]"), scheduler_of("[none] bfq"), scheduler_of("")),
+            ("bfq", "", "")
+        );
+        assert!(below("no-such-device").is_empty());
     }
 
     #[test]

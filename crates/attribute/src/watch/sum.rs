@@ -173,6 +173,7 @@ mod tests {
                 cells: vec![(40, 3), (41, 2)],
                 reads: vec![(40, 1)],
                 kernel_ios: 5,
+                ..WatchedDevice::default()
             }],
             slow: vec![slow("dd", 7)],
             ..WatchSlice::default()

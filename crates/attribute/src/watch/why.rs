@@ -3,14 +3,13 @@
 //! A cause is `sure` only where the evidence is of the I/O itself (its own stages, the stack it slept in) or covers most of
 //! its time; a neighbour that was merely busy at the same time is not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iostack_model::Nanos;
-use iostack_model::answers::{
-    IoKind, LongSleep, OwnedHow, OwnedIo, SlowIo, WaitCause, WatchSlice, WhyFinding,
-};
+use iostack_model::answers::{LongSleep, OwnedHow, WaitCause, WatchSlice, WhyFinding};
 
-use crate::waits::{is_lock, rule};
+use super::slow::{OTHERS_SHARE, QUEUE_LEAST, Verdict, of_io, rows_in, shares, slices_in, who};
+use crate::waits::{Rule, bare, is_lock, rule};
 
 /// Causes of slow I/Os and sleeps.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,14 +20,22 @@ pub struct Explained {
     pub findings: Vec<WhyFinding>,
 }
 
-/// Functions behind which a thread waits for its own I/O, whose slowness is told with the I/O.
-const FOR_IO: [&str; 5] =
-    ["io_schedule", "io_schedule_timeout", "blk_io_schedule", "io_cqring_wait", "read_events"];
-
-/// Device time of others, for each of its own, from which on they are the cause of a queue.
-const OTHERS_SHARE: u64 = 3;
-/// I/Os in flight from which on there is a queue.
-const QUEUE_LEAST: u64 = 4;
+/// Functions in which a thread waits for I/O, whose slowness is told with the I/O.
+const FOR_IO: [&str; 13] = [
+    "io_schedule",
+    "io_schedule_timeout",
+    "blk_io_schedule",
+    "io_cqring_wait",
+    "read_events",
+    "submit_bio_wait",
+    "__iomap_dio_rw",
+    "blkdev_direct_IO",
+    "folio_wait_bit",
+    "folio_wait_bit_common",
+    "wait_on_page_bit_common",
+    "folio_wait_writeback",
+    "__wait_on_buffer",
+];
 
 /// Explains what `slices` tell, which lie one behind the other; at most so many findings, all of the counts.
 pub fn explain(slices: &[WatchSlice], most: usize) -> Explained {
@@ -37,14 +44,14 @@ pub fn explain(slices: &[WatchSlice], most: usize) -> Explained {
         findings.extend(slice.slow.iter().map(|io| of_io(io, slices)));
     }
     let ios = findings.len();
-    for sleep in slices.iter().flat_map(|slice| &slice.sleeps) {
+    for sleep in slices.iter().flat_map(|slice| &slice.sleeps).filter(|sleep| !sleep.kernel) {
         // The wait for an I/O that is told is told with it.
-        let waits_for_told = is_for_io(sleep) && sleep.runnable_ns <= sleep.slept_ns && {
-            findings[..ios].iter().any(|io| {
-                io.owner.process == sleep.owner.process && overlap(span_of(io), span_of_sleep(sleep)) > 0
-            })
+        let span = span_of_sleep(sleep);
+        let told = || {
+            let own = findings[..ios].iter().filter(|io| io.owner.process == sleep.owner.process);
+            own.map(|io| overlap(span_of(io), span)).sum::<u64>() * 2 > span.1 - span.0
         };
-        if !waits_for_told {
+        if !(is_for_io(sleep) && sleep.runnable_ns <= sleep.slept_ns && told()) {
             findings.push(of_sleep(sleep, slices));
         }
     }
@@ -62,209 +69,179 @@ pub fn explain(slices: &[WatchSlice], most: usize) -> Explained {
 }
 
 /// Beginning and end, ns since 1970.
-type Span = (u64, u64);
+pub(super) type Span = (u64, u64);
 
 fn span_of(finding: &WhyFinding) -> Span {
     (finding.ended_unix_ns.saturating_sub(finding.took.0), finding.ended_unix_ns)
 }
 
-fn span_of_sleep(sleep: &LongSleep) -> Span {
+pub(super) fn span_of_sleep(sleep: &LongSleep) -> Span {
     (sleep.ended_unix_ns.saturating_sub(sleep.slept_ns + sleep.runnable_ns), sleep.ended_unix_ns)
 }
 
 /// Time that both share, ns.
-fn overlap(a: Span, b: Span) -> u64 {
+pub(super) fn overlap(a: Span, b: Span) -> u64 {
     a.1.min(b.1).saturating_sub(a.0.max(b.0))
-}
-
-fn of_io(io: &SlowIo, slices: &[WatchSlice]) -> WhyFinding {
-    let whole = io.whole_ns();
-    let time = |ns: u64| Nanos(ns).to_string();
-    let (cause, sure, evidence) = if io.held_ns * 2 > whole {
-        let words = format!("The limit of cgroup {} held it back for {}.", io.owner.cgroup, time(io.held_ns));
-        (WaitCause::CgroupLimit, true, vec![words])
-    } else if io.schedule_ns * 2 > whole {
-        let words = format!("It lay in the I/O scheduler for {} of {}.", time(io.schedule_ns), time(whole));
-        (WaitCause::Scheduler, true, vec![words])
-    } else if io.queue_ns * 2 > whole {
-        let words = format!(
-            "It waited {} of {} for a request of {}, or in a plug.",
-            time(io.queue_ns),
-            time(whole),
-            io.device
-        );
-        (WaitCause::Scheduler, true, vec![words])
-    } else {
-        of_device(io, slices)
-    };
-    let verb = match io.kind {
-        IoKind::Metadata => "a metadata I/O",
-        IoKind::Swap => "a swap I/O",
-        kind => kind.name(),
-    };
-    let article = if verb.starts_with("a ") { "" } else { "a " };
-    let how = match io.how {
-        OwnedHow::Itself => String::new(),
-        how => format!(" ({})", how.words()),
-    };
-    WhyFinding {
-        owner: io.owner.clone(),
-        device: io.device.clone(),
-        ended_unix_ns: io.ended_unix_ns,
-        took: Nanos(whole),
-        what: format!("{article}{verb} of {}{how}", iostack_model::Bytes(io.bytes)),
-        cause,
-        sure,
-        evidence,
-    }
-}
-
-/// Why the device took long: a flush or a discard beside it, others' I/Os, its own queue, or the device itself.
-fn of_device(io: &SlowIo, slices: &[WatchSlice]) -> (WaitCause, bool, Vec<String>) {
-    let span = (io.ended_unix_ns.saturating_sub(io.device_ns), io.ended_unix_ns);
-    let in_device = format!("{} had it for {} of {}.", io.device, Nanos(io.device_ns), Nanos(io.whole_ns()));
-    for (kind, cause) in [(IoKind::Flush, WaitCause::Flush), (IoKind::Discard, WaitCause::Discard)] {
-        let of_kind = slices
-            .iter()
-            .flat_map(|slice| &slice.events)
-            .filter(|event| event.kind == kind && event.device == io.device && io.kind != kind);
-        let beside = |event: &iostack_model::answers::DeviceEvent| {
-            overlap(span, (event.ended_unix_ns.saturating_sub(event.took_ns), event.ended_unix_ns))
-        };
-        let (number, shared) =
-            of_kind.map(beside).filter(|ns| *ns > 0).fold((0, 0), |(number, sum), ns| (number + 1, sum + ns));
-        if shared * 2 > io.device_ns {
-            let words = format!(
-                "{number} {}{} of {} ran beside it for {}.",
-                kind.name(),
-                if number == 1 { "" } else { "es" },
-                io.device,
-                Nanos(shared.min(io.device_ns))
-            );
-            return (cause, shared * 5 > io.device_ns * 4, vec![words, in_device]);
-        }
-    }
-    if io.in_flight < QUEUE_LEAST {
-        let words = match io.in_flight {
-            0 => format!("Nothing else was in flight on {} when it was queued.", io.device),
-            few => format!("Only {few} others were in flight on {} when it was queued.", io.device),
-        };
-        return (WaitCause::Device, io.in_flight == 0, vec![in_device, words]);
-    }
-    let (own, others) = shares(io, slices, span);
-    let queue = format!("{} others were in flight on {} when it was queued.", io.in_flight, io.device);
-    match others.first() {
-        Some((loudest, ns)) if others.iter().map(|(_, ns)| ns).sum::<u64>() > OTHERS_SHARE * own => {
-            let words = format!(
-                "Meanwhile {} of {} ({}) had {} of device time in flight, its own owner {}.",
-                loudest.0,
-                loudest.1,
-                loudest.2.words(),
-                Nanos(*ns),
-                Nanos(own)
-            );
-            (WaitCause::Neighbour, true, vec![words, queue, in_device])
-        }
-        _ => {
-            let words = format!("Most of them are its own owner's: {} of device time.", Nanos(own));
-            (WaitCause::OwnQueue, others.is_empty(), vec![queue, words, in_device])
-        }
-    }
-}
-
-/// Name, cgroup and way of an owner.
-type Who = (String, String, OwnedHow);
-
-/// Device time of the I/O's own process, and of others by owner, the largest first, in the slices that it lies in.
-fn shares(io: &SlowIo, slices: &[WatchSlice], span: Span) -> (u64, Vec<(Who, u64)>) {
-    let mut own = 0;
-    let mut others: BTreeMap<Who, u64> = BTreeMap::new();
-    let lies_in = |slice: &&WatchSlice| {
-        overlap(span, (slice.ended_unix_ns.saturating_sub(slice.elapsed.0), slice.ended_unix_ns)) > 0
-    };
-    for row in
-        slices.iter().filter(lies_in).flat_map(|slice| &slice.ios).filter(|row| row.device == io.device)
-    {
-        if row.owner.process == io.owner.process && row.owner.cgroup == io.owner.cgroup {
-            own += row.device_ns;
-        } else {
-            *others.entry(who(row)).or_default() += row.device_ns;
-        }
-    }
-    let mut others: Vec<_> = others.into_iter().collect();
-    others.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
-    (own, others)
-}
-
-fn who(row: &OwnedIo) -> Who {
-    let name = if row.owner.process == 0 {
-        "nobody".to_owned()
-    } else {
-        format!("{} [{}]", row.owner.name, row.owner.process)
-    };
-    (name, row.owner.cgroup.clone(), row.how)
 }
 
 fn is_for_io(sleep: &LongSleep) -> bool {
     rule(&sleep.stack).is_none_or(|rule| rule.1 == WaitCause::Unknown)
-        && sleep.stack.iter().any(|function| FOR_IO.contains(&function.as_str()))
+        && sleep.stack.iter().any(|function| FOR_IO.contains(&bare(function)))
+}
+
+/// Functions that let a lock go. The kernel leaves those that take one out of stacks.
+const LETS_GO: [&str; 8] = [
+    "up_write",
+    "up_read",
+    "__up_write",
+    "__up_read",
+    "rwsem_wake",
+    "__mutex_unlock_slowpath",
+    "mutex_unlock",
+    "up",
+];
+
+/// The function in which the waker let go of a lock, for which it must have waited; an interrupt's are not the waker's own.
+fn let_go(sleep: &LongSleep) -> Option<&str> {
+    let own =
+        sleep.waker_stack.iter().take_while(|name| !name.contains("irq") && !name.contains("interrupt"));
+    let mut own = own.map(String::as_str);
+    own.by_ref().take(3).find(|name| LETS_GO.contains(&bare(name)))?;
+    own.find(|name| !LETS_GO.contains(&bare(name)))
 }
 
 fn of_sleep(sleep: &LongSleep, slices: &[WatchSlice]) -> WhyFinding {
     let whole = sleep.slept_ns + sleep.runnable_ns;
-    let (cause, sure, evidence) = if sleep.runnable_ns > sleep.slept_ns {
-        let words = format!(
-            "Woken by {}, it waited {} for a CPU, which {} had before it.",
-            thread_name(&sleep.waker),
-            Nanos(sleep.runnable_ns),
-            thread_name(&sleep.behind)
-        );
-        (WaitCause::RunQueue, true, vec![words])
-    } else if let Some((function, cause, words)) = rule(&sleep.stack) {
-        let mut evidence = vec![format!(
-            "It slept {} in {function}, {words}; {} woke it.",
-            Nanos(sleep.slept_ns),
-            thread_name(&sleep.waker)
-        )];
-        if *cause == WaitCause::Journal {
-            evidence.extend(commits(slices, span_of_sleep(sleep)));
-        }
-        if *cause == WaitCause::Lock {
-            evidence.extend(
-                sleep
-                    .stack
-                    .iter()
-                    .find(|name| !is_lock(name))
-                    .map(|name| format!("The lock is taken in {name}.")),
-            );
-        }
-        (*cause, true, evidence)
+    let (cause, sure, evidence) = if let Some(found) = rule(&sleep.stack) {
+        of_rule(sleep, found, slices)
+    } else if sleep.runnable_ns > sleep.slept_ns {
+        without_cpu(sleep)
+    } else if let Some(function) = let_go(sleep) {
+        let taken = sleep.stack.first().map_or("", String::as_str);
+        let words = format!("{} held the lock, and let it go in {function}.", thread_name(&sleep.waker));
+        (WaitCause::Lock, true, vec![slept(sleep, taken), words])
+    } else if is_for_io(sleep) {
+        for_io(sleep, slices)
     } else {
-        let place = sleep.stack.iter().find(|name| !FOR_IO.contains(&name.as_str()) && !is_lock(name));
-        let words = match place {
-            Some(function) => format!(
-                "It slept {} in {function}; {} woke it.",
-                Nanos(sleep.slept_ns),
-                thread_name(&sleep.waker)
-            ),
-            None => format!("It slept {}; {} woke it.", Nanos(sleep.slept_ns), thread_name(&sleep.waker)),
-        };
-        (WaitCause::Unknown, false, vec![words])
+        let place = sleep.stack.iter().find(|name| !is_lock(name));
+        (WaitCause::Unknown, false, vec![slept(sleep, place.map_or("", String::as_str))])
+    };
+    let (cause, sure, evidence) = match cause {
+        WaitCause::Unknown => by_waker(sleep, evidence),
+        _ => (cause, sure, evidence),
     };
     WhyFinding {
         owner: sleep.owner.clone(),
         device: String::new(),
         ended_unix_ns: sleep.ended_unix_ns,
         took: Nanos(whole),
-        what: format!("a sleep of thread {}", sleep.thread),
+        what: if sleep.slept_ns == 0 {
+            format!("a wait of thread {}", sleep.thread)
+        } else {
+            format!("a sleep of thread {}", sleep.thread)
+        },
         cause,
         sure,
         evidence,
     }
 }
 
+/// What its own stack does not tell may be told by what its waker did: pages that were written.
+fn by_waker(sleep: &LongSleep, mut evidence: Vec<String>) -> Verdict {
+    let written = ["folio_end_writeback", "end_page_writeback", "do_writepages"];
+    let Some(function) = sleep.waker_stack.iter().find(|name| written.contains(&bare(name))) else {
+        return (WaitCause::Unknown, false, evidence);
+    };
+    evidence.push(format!("It was woken in {function}, where pages are written back."));
+    (WaitCause::WriteBack, false, evidence)
+}
+
+/// A sentence on where it slept, if that is known, and who woke it.
+fn slept(sleep: &LongSleep, place: &str) -> String {
+    let place = if place.is_empty() { String::new() } else { format!(" in {place}") };
+    format!("It slept {}{place}; {} woke it.", Nanos(sleep.slept_ns), thread_name(&sleep.waker))
+}
+
+/// It was awake for most of it.
+fn without_cpu(sleep: &LongSleep) -> Verdict {
+    let (time, behind) = (Nanos(sleep.runnable_ns), thread_name(&sleep.behind));
+    let idle = sleep.behind.starts_with("swapper");
+    let (cause, words) = match sleep.slept_ns {
+        0 => (
+            WaitCause::Preempted,
+            format!("It lost its CPU for {time}; {behind} had it before it came back."),
+        ),
+        _ => (
+            WaitCause::RunQueue,
+            format!(
+                "Woken by {}, it waited {time} for a CPU, which {behind} had before it.",
+                thread_name(&sleep.waker)
+            ),
+        ),
+    };
+    // No thread had an idle CPU: it may be a limit of CPU time, or the hypervisor.
+    (cause, !idle, vec![words])
+}
+
+/// The stack says what it waited for.
+fn of_rule(sleep: &LongSleep, (function, cause, words): &Rule, slices: &[WatchSlice]) -> Verdict {
+    let (took, verb) = match sleep.slept_ns {
+        0 => (sleep.runnable_ns, "was held"),
+        slept => (slept, "slept"),
+    };
+    let mut evidence = vec![format!(
+        "It {verb} {} in {function}, {words}; {} woke it.",
+        Nanos(took),
+        thread_name(&sleep.waker)
+    )];
+    if *cause == WaitCause::Journal {
+        evidence.extend(commits(slices, span_of_sleep(sleep)));
+    }
+    if *cause == WaitCause::Lock {
+        let taken = sleep.stack.iter().find(|name| !is_lock(name));
+        evidence.extend(taken.map(|name| format!("The lock is taken in {name}.")));
+    }
+    (*cause, sleep.slept_ns >= sleep.runnable_ns || sleep.slept_ns == 0, evidence)
+}
+
+/// It waited for I/Os of which none was slow, or that are not its own.
+fn for_io(sleep: &LongSleep, slices: &[WatchSlice]) -> Verdict {
+    let span = span_of_sleep(sleep);
+    let place = sleep.stack.iter().find(|name| FOR_IO.contains(&bare(name)));
+    let mut evidence = vec![slept(sleep, place.map_or("", |name| bare(name)))];
+    let process = sleep.owner.process;
+    let held = rows_in(slices, span)
+        .filter(|row| row.how == OwnedHow::Throttled && row.owner.cgroup == sleep.owner.cgroup);
+    let held: u64 = held.map(|row| row.ios).sum();
+    if held > 0 {
+        evidence.push(format!(
+            "Meanwhile {held} I/Os of its cgroup {} came from behind its limit.",
+            sleep.owner.cgroup
+        ));
+        return (WaitCause::CgroupLimit, false, evidence);
+    }
+    let devices: BTreeSet<&str> = rows_in(slices, span).map(|row| row.device.as_str()).collect();
+    let elapsed: u64 = slices_in(slices, span).map(|slice| slice.elapsed.0).sum();
+    let shares = devices.iter().map(|device| (device, shares(&process, device, slices, span)));
+    let Some((device, (own, others))) =
+        shares.filter(|(_, shares)| shares.0 > 0).max_by_key(|(_, shares)| shares.0)
+    else {
+        return (WaitCause::Unknown, false, evidence);
+    };
+    let total: u64 = others.iter().map(|(_, ns)| ns).sum();
+    let (cause, words) = match others.first() {
+        Some((loudest, ns)) if total > own * OTHERS_SHARE && total > elapsed * QUEUE_LEAST => {
+            (WaitCause::Neighbour, format!("{loudest} had {} of device time on {device}", Nanos(*ns)))
+        }
+        _ if own > elapsed * QUEUE_LEAST => (WaitCause::OwnQueue, format!("it had many I/Os on {device}")),
+        _ => return (WaitCause::Unknown, false, evidence),
+    };
+    evidence.push(format!("Meanwhile {words}, its own took {}.", Nanos(own)));
+    (cause, false, evidence)
+}
+
 /// The idle thread has no name of its own for people.
-fn thread_name(name: &str) -> String {
+pub(super) fn thread_name(name: &str) -> String {
     match name {
         "" => "something unseen".to_owned(),
         idle if idle.starts_with("swapper") => "an interrupt of an idle CPU".to_owned(),
@@ -272,190 +249,22 @@ fn thread_name(name: &str) -> String {
     }
 }
 
-/// A sentence on each owner whose journal I/Os ran meanwhile.
+/// A sentence on each owner whose journal I/Os ran meanwhile, and one on a slow one of those.
 fn commits(slices: &[WatchSlice], span: Span) -> Vec<String> {
     let mut ios: BTreeMap<(String, String), u64> = BTreeMap::new();
-    for slice in slices {
-        let lies_in =
-            overlap(span, (slice.ended_unix_ns.saturating_sub(slice.elapsed.0), slice.ended_unix_ns)) > 0;
-        for row in slice.ios.iter().filter(|row| lies_in && row.how == OwnedHow::Journal) {
-            *ios.entry((who(row).0, row.device.clone())).or_default() += row.ios;
-        }
+    for row in rows_in(slices, span).filter(|row| row.how == OwnedHow::Journal) {
+        *ios.entry((who(row), row.device.clone())).or_default() += row.ios;
     }
-    ios.into_iter()
-        .map(|((name, device), ios)| {
-            format!("Meanwhile the journal wrote {ios} I/Os to {device} in transactions mostly of {name}.")
-        })
-        .collect()
+    let of_owners = ios.into_iter().map(|((name, device), ios)| {
+        format!("Meanwhile the journal wrote {ios} I/Os to {device} in transactions mostly of {name}.")
+    });
+    let mut evidence: Vec<String> = of_owners.collect();
+    let slow = slices.iter().flat_map(|slice| &slice.slow).filter(|io| io.how == OwnedHow::Journal);
+    let slowest = slow.map(|io| of_io(io, slices)).max_by_key(|io| overlap(span_of(io), span));
+    let slowest = slowest.filter(|io| overlap(span_of(io), span) * 2 > span.1 - span.0);
+    evidence.extend(slowest.map(|io| format!("Of these {} took {}. {}", io.what, io.took, io.evidence[0])));
+    evidence
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use iostack_model::answers::{DeviceEvent, Owner};
-
-    use super::*;
-
-    const SECOND: u64 = 1_000_000_000;
-
-    fn owner(name: &str, process: u32) -> Owner {
-        Owner { process, name: name.to_owned(), cgroup: "/a".to_owned() }
-    }
-
-    /// A read that the device had for 20 ms, alone.
-    pub(in crate::watch) fn slow(name: &str, process: u32) -> SlowIo {
-        SlowIo {
-            owner: owner(name, process),
-            how: OwnedHow::Itself,
-            device: "vda".to_owned(),
-            kind: IoKind::Read,
-            bytes: 4096,
-            ended_unix_ns: SECOND / 2,
-            held_ns: 0,
-            queue_ns: 1000,
-            schedule_ns: 1000,
-            device_ns: 20_000_000,
-            in_flight: 0,
-        }
-    }
-
-    /// A row of so many I/Os, each 1 ms in the device.
-    pub(in crate::watch) fn neighbour(name: &str, process: u32, ios: u64) -> OwnedIo {
-        OwnedIo {
-            owner: owner(name, process),
-            how: OwnedHow::Itself,
-            device: "vda".to_owned(),
-            kind: IoKind::Write,
-            ios,
-            bytes: ios * 4096,
-            queue_ns: 0,
-            device_ns: ios * 1_000_000,
-            slowest_ns: 1_000_000,
-        }
-    }
-
-    fn sleep(stack: &[&str]) -> LongSleep {
-        LongSleep {
-            owner: owner("db", 7),
-            thread: 8,
-            ended_unix_ns: SECOND / 2,
-            slept_ns: 30_000_000,
-            runnable_ns: 1000,
-            waker: "jbd2/vda-8".to_owned(),
-            behind: "swapper/0".to_owned(),
-            stack: stack.iter().map(|name| (*name).to_owned()).collect(),
-        }
-    }
-
-    fn cause(slice: WatchSlice) -> (WaitCause, bool, String) {
-        let slice = WatchSlice { ended_unix_ns: SECOND, elapsed: Nanos::secs(1), ..slice };
-        let explained = explain(&[slice], 10);
-        let finding = &explained.findings[0];
-        (finding.cause, finding.sure, finding.evidence.join(" "))
-    }
-
-    fn of_slow(io: SlowIo, ios: Vec<OwnedIo>) -> (WaitCause, bool) {
-        let (cause, sure, _) = cause(WatchSlice { slow: vec![io], ios, ..WatchSlice::default() });
-        (cause, sure)
-    }
-
-    #[test]
-    fn the_stage_that_took_more_than_half_is_the_cause() {
-        let alone = slow("db", 7);
-        assert_eq!(of_slow(alone.clone(), vec![]), (WaitCause::Device, true));
-        let stage =
-            |held_ns, queue_ns, schedule_ns| SlowIo { held_ns, queue_ns, schedule_ns, ..alone.clone() };
-        assert_eq!(of_slow(stage(21_000_000, 0, 0), vec![]), (WaitCause::CgroupLimit, true));
-        assert_eq!(of_slow(stage(0, 21_000_000, 0), vec![]), (WaitCause::Scheduler, true));
-        assert_eq!(of_slow(stage(0, 0, 21_000_000), vec![]), (WaitCause::Scheduler, true));
-        assert_eq!(
-            of_slow(stage(20_000_000, 0, 0), vec![]).0,
-            WaitCause::Device,
-            "half is not more than half"
-        );
-    }
-
-    #[test]
-    fn a_queue_is_a_neighbours_only_when_the_neighbours_have_three_times_the_own_device_time() {
-        let queued = SlowIo { in_flight: QUEUE_LEAST, ..slow("db", 7) };
-        let rows = |own, other| vec![neighbour("db", 7, own), neighbour("dd", 9, other)];
-        assert_eq!(of_slow(queued.clone(), rows(10, 31)), (WaitCause::Neighbour, true));
-        assert_eq!(of_slow(queued.clone(), rows(10, 30)), (WaitCause::OwnQueue, false));
-        assert_eq!(of_slow(queued.clone(), vec![neighbour("db", 7, 10)]), (WaitCause::OwnQueue, true));
-        let shallow = SlowIo { in_flight: QUEUE_LEAST - 1, ..queued };
-        assert_eq!(of_slow(shallow, rows(10, 31)), (WaitCause::Device, false), "there was no queue");
-    }
-
-    #[test]
-    fn a_flush_beside_it_counts_by_the_time_both_share() {
-        let beside = |took_ns, device: &str| {
-            let event = DeviceEvent {
-                device: device.to_owned(),
-                kind: IoKind::Flush,
-                ended_unix_ns: SECOND / 2,
-                took_ns,
-                bytes: 0,
-            };
-            let slice =
-                WatchSlice { slow: vec![slow("db", 7)], events: vec![event], ..WatchSlice::default() };
-            let (cause, sure, _) = cause(slice);
-            (cause, sure)
-        };
-        assert_eq!(beside(20_000_000, "vda"), (WaitCause::Flush, true));
-        assert_eq!(beside(12_000_000, "vda"), (WaitCause::Flush, false));
-        assert_eq!(beside(10_000_000, "vda").0, WaitCause::Device, "half is not more than half");
-        assert_eq!(beside(20_000_000, "vdb").0, WaitCause::Device);
-    }
-
-    #[test]
-    fn a_stack_says_what_a_thread_waited_for() {
-        let of_stack =
-            |stack: &[&str]| cause(WatchSlice { sleeps: vec![sleep(stack)], ..WatchSlice::default() });
-        let (found, sure, words) = of_stack(&["schedule", "jbd2_log_wait_commit", "ext4_sync_file"]);
-        assert_eq!((found, sure), (WaitCause::Journal, true));
-        assert!(words.contains("30 ms") && words.contains("`jbd2/vda-8` woke it"), "{words}");
-        let (found, _, words) =
-            of_stack(&["schedule", "rwsem_down_write_slowpath.isra.0", "down_write", "ext4_file_write_iter"]);
-        assert_eq!(found, WaitCause::Lock);
-        assert!(words.contains("taken in ext4_file_write_iter"), "{words}");
-        assert_eq!(of_stack(&["schedule", "pipe_read"]).0, WaitCause::Unknown);
-        assert_eq!(of_stack(&[]).0, WaitCause::Unknown);
-    }
-
-    #[test]
-    fn a_thread_that_was_awake_for_most_of_it_waited_for_a_cpu() {
-        let awake =
-            LongSleep { slept_ns: 1, runnable_ns: 2, behind: "cc1".to_owned(), ..sleep(&["io_schedule"]) };
-        let (found, sure, words) = cause(WatchSlice { sleeps: vec![awake], ..WatchSlice::default() });
-        assert_eq!((found, sure), (WaitCause::RunQueue, true));
-        assert!(words.contains("`cc1` had before it"), "{words}");
-    }
-
-    #[test]
-    fn the_wait_for_a_told_io_is_told_once_and_sums_are_of_all() {
-        let wait = LongSleep { slept_ns: 20_000_000, ..sleep(&["io_schedule", "__iomap_dio_rw"]) };
-        let other = LongSleep { owner: owner("x", 99), ..wait.clone() };
-        let slice = WatchSlice {
-            ended_unix_ns: SECOND,
-            elapsed: Nanos::secs(1),
-            slow: vec![slow("db", 7)],
-            sleeps: vec![wait, other],
-            ..WatchSlice::default()
-        };
-        let explained = explain(&[slice], 1);
-        assert_eq!(explained.findings.len(), 1);
-        let total: u64 = explained.causes.iter().map(|(_, number, _)| number).sum();
-        assert_eq!(total, 2, "{explained:?}");
-    }
-
-    #[test]
-    fn the_commit_that_a_sync_waited_for_is_told_with_its_owner() {
-        let journal = OwnedIo { how: OwnedHow::Journal, ..neighbour("postgres", 12, 3) };
-        let slice = WatchSlice {
-            sleeps: vec![sleep(&["jbd2_log_wait_commit"])],
-            ios: vec![journal],
-            ..WatchSlice::default()
-        };
-        let (_, _, words) = cause(slice);
-        assert!(words.contains("3 I/Os to vda in transactions mostly of postgres [12]"), "{words}");
-    }
-}
+pub(super) mod tests;

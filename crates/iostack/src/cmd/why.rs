@@ -5,13 +5,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::ensure;
 use iostack_attribute::watch::explain;
+use iostack_host::save::Output;
 use iostack_model::answers::{WatchSlice, Why};
 use iostack_model::{Nanos, SCHEMA};
+use iostack_report::stacks;
 
 use crate::cmd::watch::{self, recorder};
 use crate::exit::Ended;
 use crate::talk::Talk;
-use crate::written::AnswerArgs;
+use crate::written::{self, AnswerArgs};
 
 /// Arguments of `iostack why`.
 #[derive(clap::Args)]
@@ -32,6 +34,14 @@ pub(crate) struct WhyArgs {
     /// than all but one of a thousand before].
     #[arg(long, value_name = "TIME")]
     slow: Option<Nanos>,
+    /// Write the slowest, and what was told of the same moment, as a timeline for
+    /// ui.perfetto.dev to a new file.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    perfetto: Option<PathBuf>,
+    /// Write long sleeps as folded stacks, in microseconds, for flamegraph.pl to a
+    /// new file.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    folded: Option<PathBuf>,
     #[command(flatten)]
     answer: AnswerArgs,
 }
@@ -43,7 +53,8 @@ const FRESH: Duration = Duration::from_secs(10);
 
 /// Reads or watches, and tells.
 pub(crate) fn run(args: &WhyArgs) -> anyhow::Result<Ended> {
-    args.answer.refuse("why", None)?;
+    let files = [("--perfetto", args.perfetto.as_ref()), ("--folded", args.folded.as_ref())];
+    args.answer.refuse("why", files.into_iter().filter_map(|(flag, path)| Output::new(flag, path)))?;
     let talk = args.answer.talk();
     let mut notes = Vec::new();
     let slices = match &args.record {
@@ -73,6 +84,19 @@ pub(crate) fn run(args: &WhyArgs) -> anyhow::Result<Ended> {
         notes,
     };
     args.answer.tell(&why, &talk)?;
+    if let Some(path) = &args.perfetto {
+        let slowest = why.findings.first();
+        let trace = slowest.map(|slowest| iostack_report::outlier(slowest, &slices));
+        written::beside(
+            "timeline",
+            path,
+            &trace.unwrap_or_else(|| "{\"traceEvents\":[]}\n".to_owned()),
+            &talk,
+        )?;
+    }
+    if let Some(path) = &args.folded {
+        written::beside("long sleeps", path, &stacks::folded_sleeps(&slices), &talk)?;
+    }
     Ok(Ended::Done)
 }
 

@@ -53,7 +53,8 @@ const TRIALS: &[(&str, Trial)] = &[
 const FOLDERS: [&str; 4] = ["jobs", "crates", "experiments", "kernel"];
 
 /// Flags and signs behind which a file is named that the command writes.
-const WRITES: [&str; 6] = [">", "--output", "--html", "--write", "--save-reference", "--timeline"];
+const WRITES: [&str; 8] =
+    [">", "--output", "--html", "--write", "--save-reference", "--timeline", "--perfetto", "--folded"];
 
 /// Name and text of README.md, of each page of docs/ and of those that only the book has, in order.
 fn pages() -> BTreeMap<String, String> {

@@ -45,7 +45,7 @@ const FILES: &[(&str, &[&str], How)] = &[
     ("layers --pid 1", &["--output", "--html", "--folded", "--speedscope", "--firefox"], How::Refuse),
     ("layers --on sim:zero", &["--timeline", "--csv", "--parquet"], How::Refuse),
     ("watch --runtime 1ms", &["--output", "--html", "--csv", "--parquet"], How::Refuse),
-    (WHY, &["--output", "--html", "--csv", "--parquet"], How::Run),
+    (WHY, &["--output", "--html", "--csv", "--parquet", "--perfetto", "--folded"], How::Run),
     ("sim show x25e", &["--html"], How::Run),
     (SWEEP, &["--csv", "--parquet", "--output", "--html"], How::Run),
     (WHAT_IF, &["--output", "--html"], How::Run),
@@ -137,9 +137,11 @@ fn furnished(name: &str) -> Room {
     room
 }
 
-/// An interval of a watch in which nothing was seen.
+/// An interval of a watch in which one thread slept long.
 const RECORD: &str = "{\"kind\":\"watch --lines\",\"schema\":1,\"ended_unix_ns\":2000000000,\"elapsed\":1000000000,\"ios\":[],\"waits\":[],\
-                      \"devices\":[],\"slow\":[],\"sleeps\":[],\"events\":[],\"lost\":0,\"runs\":0,\"kernel_cost_ns\":0,\"own_cost_ns\":0}\n";
+                      \"devices\":[],\"slow\":[],\"sleeps\":[{\"process\":7,\"name\":\"db\",\"cgroup\":\"/\",\"thread\":7,\
+                      \"ended_unix_ns\":1900000000,\"slept_ns\":9000000,\"runnable_ns\":0,\"waker\":\"\",\"behind\":\"\",\
+                      \"stack\":[\"io_schedule\"]}],\"events\":[],\"lost\":0,\"runs\":0,\"kernel_cost_ns\":0,\"own_cost_ns\":0}\n";
 
 const MINE: &str = r#"title = "Ten microseconds"
 source = "an example"

@@ -177,7 +177,7 @@ pub struct ProcessWait {
 }
 
 /// I/Os of one device.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct WatchedDevice {
     /// Kernel name.
     pub name: String,
@@ -188,6 +188,12 @@ pub struct WatchedDevice {
     pub reads: Vec<(u32, u64)>,
     /// I/Os that the kernel's own statistics count in the same time.
     pub kernel_ios: u64,
+    /// Devices on which it lies: that of a loop device's file, members of an array.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub below: Vec<String>,
+    /// I/O scheduler that is at work; empty without one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub scheduler: String,
 }
 
 impl WatchedDevice {
@@ -239,6 +245,12 @@ pub struct SlowIo {
     pub device_ns: u64,
     /// Others in flight on the device when it was queued.
     pub in_flight: u64,
+    /// Others of the device that ended from then to its end; `None` in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_beside: Option<u64>,
+    /// Bytes of those.
+    #[serde(default)]
+    pub bytes_beside: u64,
 }
 
 impl SlowIo {
@@ -248,7 +260,7 @@ impl SlowIo {
     }
 }
 
-/// A sleep that was longer than nearly all others.
+/// A sleep, or a wait for a CPU, that was longer than nearly all others.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct LongSleep {
     /// Process whose thread slept.
@@ -258,7 +270,10 @@ pub struct LongSleep {
     pub thread: u32,
     /// Moment at which it ran again, ns since 1970 UTC.
     pub ended_unix_ns: u64,
-    /// Time from falling asleep to being woken, ns.
+    /// True of a thread of the kernel, of which only waits for a CPU are told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kernel: bool,
+    /// Time from falling asleep to being woken, ns; 0 of one that lost its CPU to another.
     pub slept_ns: u64,
     /// Time from being woken to having a CPU, ns.
     pub runnable_ns: u64,
@@ -266,8 +281,12 @@ pub struct LongSleep {
     pub waker: String,
     /// Thread that had its CPU before it.
     pub behind: String,
-    /// Kernel functions in which it slept, the innermost first; empty without the right to read symbols.
+    /// Kernel functions in which it slept, the innermost first; empty without the right to read symbols. The kernel leaves out
+    /// those of locks.
     pub stack: Vec<String>,
+    /// Kernel functions in which it was woken, the innermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waker_stack: Vec<String>,
 }
 
 /// A flush or a discard of a device.
@@ -283,6 +302,9 @@ pub struct DeviceEvent {
     pub took_ns: u64,
     /// Bytes given back by a discard.
     pub bytes: u64,
+    /// Process that asked for it, as far as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
 }
 
 /// Everything seen in one interval of a watch.
@@ -360,12 +382,22 @@ pub enum WaitCause {
     Journal,
     /// A lock of the kernel.
     Lock,
-    /// Too many dirty pages: writers wait for write-back.
+    /// Writers wait for write-back: too many pages are dirty, or the page is being written.
     WriteBack,
     /// Memory had to be freed first.
     Memory,
     /// Awake, while another thread had the CPU.
     RunQueue,
+    /// All requests of the device are in use.
+    Tag,
+    /// The device did nothing for anybody, with I/Os waiting.
+    Dip,
+    /// The file system is frozen.
+    Frozen,
+    /// It worked, and another thread took its CPU.
+    Preempted,
+    /// The kernel's thread that works for the device had no CPU.
+    Worker,
     /// Nothing that was seen explains it.
     Unknown,
 }

@@ -243,9 +243,14 @@ pub(crate) fn cause_of_wait(cause: WaitCause) -> &'static str {
         WaitCause::Device => "the device",
         WaitCause::Journal => "the journal",
         WaitCause::Lock => "a lock",
-        WaitCause::WriteBack => "too many dirty pages",
+        WaitCause::WriteBack => "write-back",
         WaitCause::Memory => "memory",
         WaitCause::RunQueue => "no CPU free",
+        WaitCause::Tag => "no request free",
+        WaitCause::Dip => "the device stood still",
+        WaitCause::Frozen => "a frozen file system",
+        WaitCause::Preempted => "another thread took its CPU",
+        WaitCause::Worker => "the device's thread had no CPU",
         WaitCause::Unknown => "not known",
     }
 }

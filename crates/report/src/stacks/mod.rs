@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use iostack_model::{Layers, StackRow};
 
 pub use firefox::firefox;
-pub use folded::folded;
+pub use folded::{folded, folded_sleeps};
 pub use speedscope::speedscope;
 
 /// Frames of a chain, outermost first: its layer, then its functions with the layer of each.
@@ -69,6 +69,21 @@ mod tests {
         assert_eq!(read_folded(&folded(&layers)), wanted);
         assert_eq!(read_speedscope(&speedscope(&layers)), wanted);
         assert_eq!(read_firefox(&firefox(&layers)), wanted);
+    }
+
+    #[test]
+    fn long_sleeps_of_one_process_and_stack_are_one_line_of_microseconds() {
+        use iostack_model::answers::{LongSleep, WatchSlice};
+        let sleep = |name: &str, slept_us: u64, kernel| -> LongSleep {
+            let text = format!(
+                r#"{{"process":7,"name":"{name}","cgroup":"/","thread":7,"ended_unix_ns":1,"kernel":{kernel},
+                    "slept_ns":{slept_us}000,"runnable_ns":1000,"waker":"","behind":"","stack":["inner","outer"]}}"#
+            );
+            serde_json::from_str(&text).expect("a sleep")
+        };
+        let sleeps = vec![sleep("a;b", 10, false), sleep("a;b", 20, false), sleep("k", 5, true)];
+        let slices = [WatchSlice { sleeps, ..WatchSlice::default() }];
+        assert_eq!(folded_sleeps(&slices), "a:b;outer;inner 32\n");
     }
 
     #[test]

@@ -91,7 +91,13 @@ mod tests {
         let watch: Watch = fixture::answer("watch");
         // 512 to 639 ns, 896 to 1023 ns, 1024 to 1279 ns, and 2 minutes.
         let cells = vec![(16, 1), (19, 2), (20, 4), (4 * (36 - 5) + 3, 8)];
-        let device = WatchedDevice { name: "vda".to_owned(), cells, reads: vec![(20, 3)], kernel_ios: 15 };
+        let device = WatchedDevice {
+            name: "vda".to_owned(),
+            cells,
+            reads: vec![(20, 3)],
+            kernel_ios: 15,
+            ..WatchedDevice::default()
+        };
         let whole = WatchSlice { devices: vec![device], lost: 7, ..WatchSlice::default() };
         let text = metrics_of_watch(&Watch { whole, ..watch });
         let says = |direction: &str, edge: &str, ios: u64| {
