@@ -13,7 +13,8 @@ use iostack_model::answers::{
 };
 use iostack_model::{Bytes, Nanos};
 
-use super::why::{Span, overlap, rule, span_of_sleep, thread_name};
+use super::why::{Span, overlap, span_of_sleep, thread_name};
+use crate::waits::rule;
 
 /// Device time of others, for each of its own, from which on they are the cause of a queue.
 pub(super) const OTHERS_SHARE: u64 = 3;
