@@ -345,15 +345,13 @@ impl Watcher {
         }
     }
 
-    /// Functions in which a thread was woken, without those that wake and those that look at it.
+    /// Functions in which a thread was woken, behind those that wake.
     fn wakers(&self, stack: u32) -> Vec<String> {
         let mut functions = self.functions(&self.kernel.wake_frames(stack));
-        let wakes = |name: &String| {
-            name.contains("wake") && !name.starts_with("rwsem")
-                || name.contains("bpf")
-                || name.contains("trace")
-        };
-        functions.drain(..functions.iter().take_while(|name| wakes(name)).count());
+        // Before them are frames of the programs, which bear any name.
+        let wakes = |name: &String| name.contains("wake") && !name.starts_with("rwsem");
+        let first = functions.iter().take(WAKERS).rposition(wakes).map_or(0, |last| last + 1);
+        functions.drain(..first);
         functions.truncate(WAKERS);
         functions
     }

@@ -94,7 +94,12 @@ fn before_issue(io: &SlowIo, slices: &[WatchSlice]) -> Verdict {
         }
         if let Some((function, cause, words)) = rule(&sleep.stack) {
             let words = format!("Its thread slept {} in {function}, {words}.", Nanos(sleep.slept_ns));
-            return (*cause, true, vec![words, waited]);
+            let mut evidence = vec![words, waited];
+            let queued = *cause == WaitCause::Tag && io.in_flight >= QUEUE_LEAST;
+            if queued {
+                evidence.extend(of_queue(io, slices, span_of_io(io)).2);
+            }
+            return (*cause, !queued, evidence);
         }
     }
     if io.in_flight >= QUEUE_LEAST {
@@ -266,7 +271,7 @@ fn dip(io: &SlowIo, slices: &[WatchSlice], span: Span) -> Option<Verdict> {
 
 /// Whose I/Os fill the queue. Sure only where the device did the others' in that time.
 fn of_queue(io: &SlowIo, slices: &[WatchSlice], span: Span) -> Verdict {
-    let (own, others) = shares(&io.owner.process, &io.device, slices, span);
+    let (own, others) = shares(io.owner.process, &io.device, slices, span);
     let ended = io.ended_beside.map_or_else(String::new, |ended| {
         format!("; until its end {ended} others of {} ended", Bytes(io.bytes_beside))
     });
@@ -290,7 +295,7 @@ fn of_queue(io: &SlowIo, slices: &[WatchSlice], span: Span) -> Verdict {
 
 /// Device time of a process, and of others by owner, the largest first, in the slices that a time lies in.
 pub(super) fn shares(
-    process: &u32,
+    process: u32,
     device: &str,
     slices: &[WatchSlice],
     span: Span,
@@ -298,7 +303,7 @@ pub(super) fn shares(
     let mut own = 0;
     let mut others: BTreeMap<String, u64> = BTreeMap::new();
     for row in rows_in(slices, span).filter(|row| row.device == device) {
-        if row.owner.process == *process {
+        if row.owner.process == process {
             own += row.queue_ns + row.device_ns;
         } else {
             let (name, how) = (who(row), row.how.words());

@@ -201,7 +201,9 @@ fn of_rule(sleep: &LongSleep, (function, cause, words): &Rule, slices: &[WatchSl
         let taken = sleep.stack.iter().find(|name| !is_lock(name));
         evidence.extend(taken.map(|name| format!("The lock is taken in {name}.")));
     }
-    (*cause, sleep.slept_ns >= sleep.runnable_ns || sleep.slept_ns == 0, evidence)
+    // Requests are all in use since somebody has a queue.
+    let sure = *cause != WaitCause::Tag && (sleep.slept_ns >= sleep.runnable_ns || sleep.slept_ns == 0);
+    (*cause, sure, evidence)
 }
 
 /// It waited for I/Os of which none was slow, or that are not its own.
@@ -222,7 +224,7 @@ fn for_io(sleep: &LongSleep, slices: &[WatchSlice]) -> Verdict {
     }
     let devices: BTreeSet<&str> = rows_in(slices, span).map(|row| row.device.as_str()).collect();
     let elapsed: u64 = slices_in(slices, span).map(|slice| slice.elapsed.0).sum();
-    let shares = devices.iter().map(|device| (device, shares(&process, device, slices, span)));
+    let shares = devices.iter().map(|device| (device, shares(process, device, slices, span)));
     let Some((device, (own, others))) =
         shares.filter(|(_, shares)| shares.0 > 0).max_by_key(|(_, shares)| shares.0)
     else {

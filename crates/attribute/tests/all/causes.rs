@@ -225,7 +225,7 @@ fn line(row: &Injection, verdict: &Verdict) -> String {
     format!(
         "{:<44} named {named:>2} of {runs:<2}  right {right:>5}  machine {machine:>4}  unknown {unknown:>3}  perhaps {perhaps:>3}  wrong {sure:>3}  {}",
         row.name,
-        wrong.iter().map(|(cause, number)| format!("{cause:?} {number} ")).collect::<String>()
+        wrong.iter().map(|(cause, number)| format!("{cause:?} {number}")).collect::<Vec<_>>().join(", ")
     )
 }
 

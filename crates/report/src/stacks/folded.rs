@@ -28,5 +28,9 @@ pub fn folded_sleeps(slices: &[WatchSlice]) -> String {
         let chain = names.collect::<Vec<_>>().join(";");
         *chains.entry(chain).or_default() += (sleep.slept_ns + sleep.runnable_ns) / 1000;
     }
-    chains.into_iter().map(|(chain, us)| format!("{chain} {us}\n")).collect()
+    let mut text = String::new();
+    for (chain, us) in chains {
+        writeln!(text, "{chain} {us}").expect("a string takes all");
+    }
+    text
 }
