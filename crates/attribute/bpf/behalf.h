@@ -27,6 +27,28 @@ int watch_dirty(__u64 *context)
 	return 0;
 }
 
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct timer_list {
+	void *function;
+};
+
+struct delayed_work {
+	struct timer_list timer;
+};
+
+#pragma clang attribute pop
+
+/* A work that waits for its time begins with the work. Its timer queues it, within whatever thread runs then. */
+ALWAYS_INLINE bool is_of_timer(struct work_struct *work)
+{
+	struct delayed_work *delayed = (void *)work;
+	__u64 function = 0;
+
+	return timer_work && !bpf_probe_read_kernel(&function, sizeof(function), &delayed->timer.function) &&
+	       function == timer_work;
+}
+
 SECTION("tp_btf/workqueue_queue_work")
 int watch_queue_work(__u64 *context)
 {
@@ -36,9 +58,13 @@ int watch_queue_work(__u64 *context)
 	struct owner owner = {};
 	__u64 key;
 
-	if (!cpu || !task->pid || !works_for(task, &owner))
+	if (!cpu)
 		return 0;
 	key = address_of(cpu, WORKS, work);
+	if (!task->pid || is_of_timer(work) || !works_for(task, &owner)) {
+		bpf_map_delete_elem(&works, &key);
+		return 0;
+	}
 	owner.how = HOW_WORK;
 	bpf_map_update_elem(&works, &key, &owner, BPF_ANY);
 	return 0;
@@ -100,14 +126,14 @@ int watch_handle(__u64 *context)
 		first.owner = owner;
 		first.lead = 1;
 		bpf_map_update_elem(&votes, &key, &first, BPF_ANY);
-		} else if (vote->owner.process == owner.process) {
+	} else if (vote->owner.process == owner.process) {
 		vote->lead++;
 	} else if (vote->lead) {
 		vote->lead--;
 	} else {
 		vote->owner = owner;
 		vote->lead = 1;
-		}
+	}
 	return 0;
 }
 

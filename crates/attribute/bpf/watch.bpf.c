@@ -38,6 +38,8 @@ const volatile __u64 complete_argument;
 const volatile __u64 switch_argument;
 /* Address of blk_throtl_dispatch_work_fn; 0 unknown. */
 const volatile __u64 throttle_work;
+/* Address of delayed_work_timer_fn; 0 unknown. */
+const volatile __u64 timer_work;
 /* The watcher itself is left out of the waits. */
 const volatile __u64 watcher;
 /* I/Os and sleeps from here on are told, ns; 0: what one of a thousand passes. */

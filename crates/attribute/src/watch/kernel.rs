@@ -100,9 +100,13 @@ const PROGRAMS: [(&str, &str, &[usize], bool); 14] = [
 ];
 
 impl Kernel {
-    /// Loads and attaches. `throttle_work` is the address of the work that lets held bios go, 0 unknown; `slow_from_ns` as
+    /// Loads and attaches. `throttle_work` is the address of the work that lets held bios go, `timer_work` that of the timer of
+    /// works that wait, 0 unknown; `slow_from_ns` as
     /// [`super::WatchOptions`] has it.
-    pub(super) fn attach(throttle_work: u64, slow_from_ns: u64) -> Result<Kernel, BpfError> {
+    pub(super) fn attach(
+        [throttle_work, timer_work]: [u64; 2],
+        slow_from_ns: u64,
+    ) -> Result<Kernel, BpfError> {
         let types = KernelTypes::running()?;
         let counts = |name: &str| types.tracepoint_arguments(name).unwrap_or_default();
         let second = |name: &str| u64::from(counts(name) == 2);
@@ -114,6 +118,7 @@ impl Kernel {
             ("complete_argument", u64::from(counts("block_bio_complete") >= 2)),
             ("switch_argument", u64::from(later)),
             ("throttle_work", throttle_work),
+            ("timer_work", timer_work),
             ("watcher", u64::from(std::process::id())),
             ("slow_from", slow_from_ns),
         ];

@@ -86,9 +86,10 @@ impl Watcher {
     /// Loads the programs and attaches them.
     pub fn attach(options: &WatchOptions) -> Result<Watcher, BpfError> {
         let symbols = Symbols::live().ok();
-        let throttle = symbols.as_ref().and_then(|symbols| symbols.address_of("blk_throtl_dispatch_work_fn"));
+        let address = |name| symbols.as_ref().and_then(|symbols| symbols.address_of(name)).unwrap_or(0);
+        let works = ["blk_throtl_dispatch_work_fn", "delayed_work_timer_fn"].map(address);
         let slow_from_ns = options.slow_from.map_or(0, |from| from.0);
-        let mut kernel = Kernel::attach(throttle.unwrap_or(0), slow_from_ns)?;
+        let mut kernel = Kernel::attach(works, slow_from_ns)?;
         let sums = kernel.sums(&Sums::default());
         let mut watcher = Watcher {
             kernel,

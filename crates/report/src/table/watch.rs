@@ -43,13 +43,13 @@ pub fn metrics_of_watch(watch: &Watch) -> String {
         for (direction, name) in [(Direction::Read, "read"), (Direction::Write, "write")] {
             let cells = device.cells_of(direction);
             let labels = format!("device=\"{}\",direction=\"{name}\"", device.name);
-            let upto =
+            let up_to =
                 |last: u32| cells.iter().filter(|(cell, _)| *cell <= last).map(|(_, ios)| ios).sum::<u64>();
             for last in OCTAVES.map(|octave| 4 * (octave - 5) + 3) {
                 let end = cell_range(last as usize).1 as f64 / 1e9;
-                text += &format!("iostack_latency_seconds_bucket{{{labels},le=\"{end}\"}} {}\n", upto(last));
+                text += &format!("iostack_latency_seconds_bucket{{{labels},le=\"{end}\"}} {}\n", up_to(last));
             }
-            let below = upto(u32::MAX);
+            let below = up_to(u32::MAX);
             text += &format!("iostack_latency_seconds_bucket{{{labels},le=\"+Inf\"}} {below}\n");
         }
     }
