@@ -13,7 +13,6 @@ use iostack_model::answers::{
 };
 use iostack_model::{Bytes, Nanos};
 
-use super::why::{Span, overlap, span_of_sleep, thread_name};
 use crate::waits::rule;
 
 /// Device time of others, for each of its own, from which on they are the cause of a queue.
@@ -25,6 +24,27 @@ const DIP_PART: u64 = 8;
 
 /// A cause, whether the evidence leaves no other, and the evidence.
 pub(super) type Verdict = (WaitCause, bool, Vec<String>);
+
+/// Beginning and end, ns since 1970.
+pub(super) type Span = (u64, u64);
+
+pub(super) fn span_of_sleep(sleep: &LongSleep) -> Span {
+    (sleep.ended_unix_ns.saturating_sub(sleep.slept_ns + sleep.runnable_ns), sleep.ended_unix_ns)
+}
+
+/// Time that both share, ns.
+pub(super) fn overlap(a: Span, b: Span) -> u64 {
+    a.1.min(b.1).saturating_sub(a.0.max(b.0))
+}
+
+/// The idle thread has no name of its own for people.
+pub(super) fn thread_name(name: &str) -> String {
+    match name {
+        "" => "something unseen".to_owned(),
+        idle if idle.starts_with("swapper") => "an interrupt of an idle CPU".to_owned(),
+        name => format!("`{name}`"),
+    }
+}
 
 pub(super) fn of_io(io: &SlowIo, slices: &[WatchSlice]) -> WhyFinding {
     let (cause, sure, evidence) = cause_of(io, slices, true);

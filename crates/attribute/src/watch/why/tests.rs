@@ -229,6 +229,10 @@ fn a_thread_that_was_awake_for_most_of_it_waited_for_a_cpu() {
     let lost = LongSleep { slept_ns: 0, behind: "swapper/1".to_owned(), ..sleep(&["schedule"]) };
     let (found, sure, _) = cause(WatchSlice { sleeps: vec![lost], ..WatchSlice::default() });
     assert_eq!((found, sure), (WaitCause::Preempted, false), "no thread had its CPU");
+    let of_limit = ["task_work_run", "exit_to_user_mode_loop"];
+    let held = LongSleep { slept_ns: 0, runnable_ns: 9, behind: "cc1".to_owned(), ..sleep(&of_limit) };
+    let (found, sure, _) = cause(WatchSlice { sleeps: vec![held], ..WatchSlice::default() });
+    assert_eq!((found, sure), (WaitCause::CgroupLimit, false), "its CPU time is used up");
 }
 
 #[test]
