@@ -350,7 +350,10 @@ fn an_ordinary_user_climbs_as_far_as_the_setting_lets_and_no_further() {
         assert_eq!(helper.line("RUNG ").as_deref(), Some(rung.to_string().as_str()), "paranoid {level}");
         if rung == 0 {
             let refused = helper.line("REFUSED ").expect("nothing to stand on");
-            assert!(refused.contains("own samples") && refused.contains("sysctl"), "{refused}");
+            assert!(
+                refused.contains("own samples") && refused.contains("setcap cap_perfmon,cap_syslog+ep"),
+                "{refused}"
+            );
         } else {
             let samples: u64 = helper.line("SAMPLES ").expect("it is measured").parse().unwrap();
             assert!(samples > 50, "{samples}");
