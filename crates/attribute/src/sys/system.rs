@@ -34,13 +34,13 @@ pub(crate) fn lift_locked_memory() {
 static ORDINARY: AtomicI32 = AtomicI32::new(NOT_HURRIED);
 const NOT_HURRIED: i32 = i32::MAX;
 
-/// While it lives, the calling thread goes before others, where this user may: attaching takes a tenth of a second of a CPU,
+/// Hurry of the calling thread: while it lives, the thread goes before others, where this user may: attaching takes a tenth of a second of a CPU,
 /// which beside twenty busy threads would take seconds.
 #[derive(Debug)]
 pub struct Hurry(());
 
 impl Hurry {
-    /// Begins.
+    /// Begins to hurry.
     pub fn begin() -> Hurry {
         // SAFETY: it takes no pointers. A nice value of -1 looks like a failure, after which that is set again.
         let before = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
@@ -57,7 +57,7 @@ impl Drop for Hurry {
     }
 }
 
-/// For a thread that was made in a hurry and outlives it.
+/// Ends the hurry of a thread that was made in one and outlives it.
 pub(crate) fn do_not_hurry() {
     let before = ORDINARY.load(Ordering::Relaxed);
     if before != NOT_HURRIED {

@@ -26,14 +26,14 @@ const DIP_PART: u64 = 8;
 pub(super) type Verdict = (WaitCause, bool, Vec<String>);
 
 /// Beginning and end, ns since 1970.
-pub(super) type Span = (u64, u64);
+pub(super) type TimeSpan = (u64, u64);
 
-pub(super) fn span_of_sleep(sleep: &LongSleep) -> Span {
+pub(super) fn span_of_sleep(sleep: &LongSleep) -> TimeSpan {
     (sleep.ended_unix_ns.saturating_sub(sleep.slept_ns + sleep.runnable_ns), sleep.ended_unix_ns)
 }
 
 /// Time that both share, ns.
-pub(super) fn overlap(a: Span, b: Span) -> u64 {
+pub(super) fn overlap(a: TimeSpan, b: TimeSpan) -> u64 {
     a.1.min(b.1).saturating_sub(a.0.max(b.0))
 }
 
@@ -71,7 +71,7 @@ pub(super) fn of_io(io: &SlowIo, slices: &[WatchSlice]) -> WhyFinding {
 }
 
 /// Beginning and end of an I/O, without the time that a limit held it back.
-fn span_of_io(io: &SlowIo) -> Span {
+fn span_of_io(io: &SlowIo) -> TimeSpan {
     (io.ended_unix_ns.saturating_sub(io.whole_ns() - io.held_ns), io.ended_unix_ns)
 }
 
@@ -90,7 +90,7 @@ fn cause_of(io: &SlowIo, slices: &[WatchSlice], deeper: bool) -> Verdict {
     }
 }
 
-/// Why no request was made of it: where a thread of its owner slept meanwhile.
+/// Reason why no request was made of it: where a thread of its owner slept meanwhile.
 fn before_issue(io: &SlowIo, slices: &[WatchSlice]) -> Verdict {
     let begun = span_of_io(io).0;
     let span = (begun, begun + io.queue_ns);
@@ -130,7 +130,7 @@ fn before_issue(io: &SlowIo, slices: &[WatchSlice]) -> Verdict {
     (WaitCause::Scheduler, false, vec![waited, "It may have lain in a plug of its thread.".to_owned()])
 }
 
-/// Why it was not issued: a scheduler is to blame when it held the I/O back while the device had little to do.
+/// Reason why it was not issued: a scheduler is to blame when it held the I/O back while the device had little to do.
 fn in_scheduler(io: &SlowIo, slices: &[WatchSlice], deeper: bool) -> Verdict {
     let name = slices
         .iter()
@@ -154,7 +154,7 @@ fn in_scheduler(io: &SlowIo, slices: &[WatchSlice], deeper: bool) -> Verdict {
     (WaitCause::Scheduler, true, evidence)
 }
 
-/// Why the device took long.
+/// Reason why the device took long.
 fn of_device(io: &SlowIo, slices: &[WatchSlice], deeper: bool) -> Verdict {
     // A device without a scheduler may leave an I/O in its queue: that is its time, too.
     let took = io.schedule_ns + io.device_ns;
@@ -184,7 +184,7 @@ fn of_device(io: &SlowIo, slices: &[WatchSlice], deeper: bool) -> Verdict {
 }
 
 /// A flush or a discard that ran beside it for most of the time.
-fn event_beside(io: &SlowIo, slices: &[WatchSlice], span: Span) -> Option<Verdict> {
+fn event_beside(io: &SlowIo, slices: &[WatchSlice], span: TimeSpan) -> Option<Verdict> {
     for (kind, cause) in [(IoKind::Flush, WaitCause::Flush), (IoKind::Discard, WaitCause::Discard)] {
         let events = slices.iter().flat_map(|slice| &slice.events);
         let of_kind =
@@ -218,7 +218,7 @@ fn event_beside(io: &SlowIo, slices: &[WatchSlice], span: Span) -> Option<Verdic
 }
 
 /// The device on which its device lies had the same work for most of the time.
-fn device_below(io: &SlowIo, slices: &[WatchSlice], span: Span) -> Option<Verdict> {
+fn device_below(io: &SlowIo, slices: &[WatchSlice], span: TimeSpan) -> Option<Verdict> {
     let lower = below(&io.device, slices)?;
     let slow = slices.iter().flat_map(|slice| &slice.slow);
     let of_it = slow.filter(|other| {
@@ -242,7 +242,7 @@ fn device_below(io: &SlowIo, slices: &[WatchSlice], span: Span) -> Option<Verdic
     Some((cause, sure && shared * 5 > (span.1 - span.0) * 4, evidence))
 }
 
-fn span_of_whole(io: &SlowIo) -> Span {
+fn span_of_whole(io: &SlowIo) -> TimeSpan {
     (io.ended_unix_ns.saturating_sub(io.whole_ns()), io.ended_unix_ns)
 }
 
@@ -252,7 +252,7 @@ fn below<'a>(device: &str, slices: &'a [WatchSlice]) -> Option<&'a Vec<String>> 
 }
 
 /// Threads of the kernel work for a device that lies on another; which of them for this one is not seen.
-fn worker(io: &SlowIo, slices: &[WatchSlice], span: Span) -> Option<Verdict> {
+fn worker(io: &SlowIo, slices: &[WatchSlice], span: TimeSpan) -> Option<Verdict> {
     below(&io.device, slices)?;
     let sleeps = slices.iter().flat_map(|slice| &slice.sleeps);
     let waits = sleeps.filter(|sleep| sleep.kernel && overlap(span, span_of_sleep(sleep)) > 0);
@@ -268,7 +268,7 @@ fn worker(io: &SlowIo, slices: &[WatchSlice], span: Span) -> Option<Verdict> {
 }
 
 /// The device did next to nothing, compared with its mean, while I/Os waited.
-fn dip(io: &SlowIo, slices: &[WatchSlice], span: Span) -> Option<Verdict> {
+fn dip(io: &SlowIo, slices: &[WatchSlice], span: TimeSpan) -> Option<Verdict> {
     let ended = io.ended_beside?;
     let rows = slices.iter().flat_map(|slice| &slice.ios).filter(|row| row.device == io.device);
     let (ios, bytes) = rows.fold((0, 0), |sum, row| (sum.0 + row.ios, sum.1 + row.bytes));
@@ -289,8 +289,8 @@ fn dip(io: &SlowIo, slices: &[WatchSlice], span: Span) -> Option<Verdict> {
     Some((WaitCause::Dip, sure, vec![words]))
 }
 
-/// Whose I/Os fill the queue. Sure only where the device did the others' in that time.
-fn of_queue(io: &SlowIo, slices: &[WatchSlice], span: Span) -> Verdict {
+/// Owner whose I/Os fill the queue. Sure only where the device did the others' in that time.
+fn of_queue(io: &SlowIo, slices: &[WatchSlice], span: TimeSpan) -> Verdict {
     let (own, others) = shares(io.owner.process, &io.device, slices, span);
     let ended = io.ended_beside.map_or_else(String::new, |ended| {
         format!("; until its end {ended} others of {} ended", Bytes(io.bytes_beside))
@@ -318,7 +318,7 @@ pub(super) fn shares(
     process: u32,
     device: &str,
     slices: &[WatchSlice],
-    span: Span,
+    span: TimeSpan,
 ) -> (u64, Vec<(String, u64)>) {
     let mut own = 0;
     let mut others: BTreeMap<String, u64> = BTreeMap::new();
@@ -337,7 +337,7 @@ pub(super) fn shares(
 }
 
 /// Slices that a time lies in.
-pub(super) fn slices_in(slices: &[WatchSlice], span: Span) -> impl Iterator<Item = &WatchSlice> {
+pub(super) fn slices_in(slices: &[WatchSlice], span: TimeSpan) -> impl Iterator<Item = &WatchSlice> {
     let lies_in = move |slice: &&WatchSlice| {
         overlap(span, (slice.ended_unix_ns.saturating_sub(slice.elapsed.0), slice.ended_unix_ns)) > 0
     };
@@ -345,7 +345,7 @@ pub(super) fn slices_in(slices: &[WatchSlice], span: Span) -> impl Iterator<Item
 }
 
 /// Rows of these.
-pub(super) fn rows_in(slices: &[WatchSlice], span: Span) -> impl Iterator<Item = &OwnedIo> {
+pub(super) fn rows_in(slices: &[WatchSlice], span: TimeSpan) -> impl Iterator<Item = &OwnedIo> {
     slices_in(slices, span).flat_map(|slice| &slice.ios)
 }
 

@@ -9,7 +9,7 @@ use iostack_model::Nanos;
 use iostack_model::answers::{LongSleep, OwnedHow, WaitCause, WatchSlice, WhyFinding};
 
 use super::slow::{
-    OTHERS_SHARE, QUEUE_LEAST, Span, Verdict, of_io, overlap, rows_in, shares, slices_in, span_of_sleep,
+    OTHERS_SHARE, QUEUE_LEAST, TimeSpan, Verdict, of_io, overlap, rows_in, shares, slices_in, span_of_sleep,
     thread_name, who,
 };
 use crate::waits::{Rule, bare, is_lock, rule};
@@ -71,7 +71,7 @@ pub fn explain(slices: &[WatchSlice], most: usize) -> Explained {
     Explained { causes, findings }
 }
 
-fn span_of(finding: &WhyFinding) -> Span {
+fn span_of(finding: &WhyFinding) -> TimeSpan {
     (finding.ended_unix_ns.saturating_sub(finding.took.0), finding.ended_unix_ns)
 }
 
@@ -137,7 +137,7 @@ fn of_sleep(sleep: &LongSleep, slices: &[WatchSlice]) -> WhyFinding {
     }
 }
 
-/// What its own stack does not tell may be told by what its waker did: pages that were written.
+/// A cause that its own stack does not tell, by what its waker did: pages that were written.
 fn by_waker(sleep: &LongSleep, mut evidence: Vec<String>) -> Verdict {
     let written = ["folio_end_writeback", "end_page_writeback", "do_writepages"];
     let Some(function) = sleep.waker_stack.iter().find(|name| written.contains(&bare(name))) else {
@@ -241,7 +241,7 @@ fn for_io(sleep: &LongSleep, slices: &[WatchSlice]) -> Verdict {
 }
 
 /// A sentence on each owner whose journal I/Os ran meanwhile, and one on a slow one of those.
-fn commits(slices: &[WatchSlice], span: Span) -> Vec<String> {
+fn commits(slices: &[WatchSlice], span: TimeSpan) -> Vec<String> {
     let mut ios: BTreeMap<(String, String), u64> = BTreeMap::new();
     for row in rows_in(slices, span).filter(|row| row.how == OwnedHow::Journal) {
         *ios.entry((who(row), row.device.clone())).or_default() += row.ios;

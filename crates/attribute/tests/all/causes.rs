@@ -21,7 +21,7 @@ use iostack_model::Nanos;
 use iostack_model::answers::{WaitCause, WatchSlice, WhyFinding};
 use iostack_testkit::{Folder, Loop, folder, tool};
 
-/// `tests/data/causes.toml`.
+/// The file `tests/data/causes.toml`.
 #[derive(serde::Deserialize)]
 struct Injections {
     prelude: String,
@@ -50,15 +50,15 @@ const WARM: Duration = Duration::from_millis(400);
 const INTERVAL: Duration = Duration::from_millis(250);
 const INTERVALS: u32 = 6;
 
-/// What was said of the subject's slow I/Os and sleeps.
+/// Verdicts on the subject's slow I/Os and sleeps.
 #[derive(Default)]
-struct Verdict {
+struct CauseTally {
     runs: u32,
     /// Runs in which the cause with most time is the right one.
     named: u32,
     right: u32,
     unknown: u32,
-    /// Of what else the machine does: its CPUs, and the device below, which others use.
+    /// Findings on what else the machine does: its CPUs, and the device below, which others use.
     machine: u32,
     /// Wrong, but with a perhaps; and without.
     perhaps: u32,
@@ -66,7 +66,7 @@ struct Verdict {
     wrong: BTreeMap<WaitCause, u32>,
 }
 
-impl Verdict {
+impl CauseTally {
     fn add(&mut self, row: &Injection, findings: &[WhyFinding]) {
         let mut times = BTreeMap::<WaitCause, u64>::new();
         for finding in findings {
@@ -101,18 +101,18 @@ fn is_machines(finding: &WhyFinding) -> bool {
 }
 
 /// A process group that ends with this.
-struct Group(Child);
+struct ProcessGroup(Child);
 
-impl Group {
-    fn start(prelude: &str, script: &str, variables: &[(&str, String)]) -> Group {
+impl ProcessGroup {
+    fn start(prelude: &str, script: &str, variables: &[(&str, String)]) -> ProcessGroup {
         let mut command = Command::new("bash");
         command.args(["-c", &format!("{prelude}\n{script}")]).process_group(0).stdin(Stdio::null());
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        Group(command.envs(variables.iter().cloned()).spawn().expect("bash is everywhere"))
+        ProcessGroup(command.envs(variables.iter().cloned()).spawn().expect("bash is everywhere"))
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         let _gone_already = tool("kill", &["-KILL", "--", &format!("-{}", self.0.id())]);
         let _status = self.0.wait();
@@ -157,10 +157,10 @@ fn run(prelude: &str, row: &Injection, disk: &Path, place: &Folder) -> Result<Ve
     ];
     let undo = Undo { prelude, row, variables };
     undo.shell(&row.before)?;
-    let subject = Group::start(prelude, &row.subject, &undo.variables);
+    let subject = ProcessGroup::start(prelude, &row.subject, &undo.variables);
     let process = subject.0.id();
     std::thread::sleep(WARM / 2);
-    let beside = Group::start(prelude, &row.beside, &undo.variables);
+    let beside = ProcessGroup::start(prelude, &row.beside, &undo.variables);
     std::thread::sleep(WARM / 2);
     let options = WatchOptions { slow_from: Some(Nanos::millis(row.slow_ms)) };
     let mut watcher = Watcher::attach(&options).map_err(|error| error.to_string())?;
@@ -187,7 +187,7 @@ fn interval(watcher: &mut Watcher) -> WatchSlice {
 }
 
 /// Tells the verdict of each row; `None` where nothing can be watched.
-fn judge(test: &str, quick: bool, runs: u32) -> Option<Vec<(String, Verdict)>> {
+fn judge(test: &str, quick: bool, runs: u32) -> Option<Vec<(String, CauseTally)>> {
     if let Err(error @ (BpfError::NotPermitted { .. } | BpfError::Types(_))) =
         Watcher::attach(&WatchOptions::default())
     {
@@ -203,7 +203,7 @@ fn judge(test: &str, quick: bool, runs: u32) -> Option<Vec<(String, Verdict)>> {
     File::open(&disk).and_then(|file| file.sync_all()).expect("there is room");
     let mut verdicts = Vec::new();
     for row in rows.into_iter().filter(|row| row.quick >= quick && row.name.contains(&words)) {
-        let mut verdict = Verdict::default();
+        let mut verdict = CauseTally::default();
         for _ in 0..runs {
             let place = folder!("causes-place");
             match run(&prelude, &row, &disk, &place) {
@@ -220,8 +220,8 @@ fn judge(test: &str, quick: bool, runs: u32) -> Option<Vec<(String, Verdict)>> {
     Some(verdicts)
 }
 
-fn line(row: &Injection, verdict: &Verdict) -> String {
-    let Verdict { runs, named, right, unknown, machine, perhaps, sure, wrong } = verdict;
+fn line(row: &Injection, verdict: &CauseTally) -> String {
+    let CauseTally { runs, named, right, unknown, machine, perhaps, sure, wrong } = verdict;
     format!(
         "{:<44} named {named:>2} of {runs:<2}  right {right:>5}  machine {machine:>4}  unknown {unknown:>3}  perhaps {perhaps:>3}  wrong {sure:>3}  {}",
         row.name,
@@ -230,8 +230,8 @@ fn line(row: &Injection, verdict: &Verdict) -> String {
 }
 
 /// Holds verdicts to the rule: named in nine of ten runs of all, and never sure of another cause.
-fn assert_named(verdicts: &[(String, Verdict)]) {
-    let sum = |of: fn(&Verdict) -> u32| verdicts.iter().map(|(_, verdict)| of(verdict)).sum::<u32>();
+fn assert_named(verdicts: &[(String, CauseTally)]) {
+    let sum = |of: fn(&CauseTally) -> u32| verdicts.iter().map(|(_, verdict)| of(verdict)).sum::<u32>();
     let wrong: Vec<_> =
         verdicts.iter().filter(|(_, verdict)| verdict.sure > 0).map(|(name, _)| name).collect();
     assert!(wrong.is_empty(), "sure of a wrong cause: {wrong:?}");

@@ -193,7 +193,7 @@ fn busiest(watch: &Watch) -> Vec<&WatchedHeat> {
     names.iter().flat_map(|name| watch.heat.iter().filter(move |each| each.device == *name)).collect()
 }
 
-/// `vda, reads`.
+/// Title of a map: `vda, reads`.
 fn drawn(each: &WatchedHeat) -> String {
     format!("{}, {}", each.device, if each.direction == Direction::Read { "reads" } else { "writes" })
 }

@@ -43,7 +43,7 @@ fn container(path: &str) -> Option<String> {
 
 /// Sums of one control group.
 #[derive(Default)]
-struct Group {
+struct GroupSums {
     processes: BTreeSet<u32>,
     ios: u64,
     bytes: u64,
@@ -54,7 +54,7 @@ struct Group {
 
 /// Rows of control groups, the one with most device time first; `None` where there is but one.
 pub(super) fn group_table(whole: &WatchSlice) -> Option<Table> {
-    let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
+    let mut groups: BTreeMap<&str, GroupSums> = BTreeMap::new();
     for row in &whole.ios {
         let group = groups.entry(&row.owner.cgroup).or_default();
         group.processes.insert(row.owner.process);

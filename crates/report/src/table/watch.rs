@@ -33,31 +33,36 @@ pub fn of_watch(watch: &Watch) -> Table {
 const OCTAVES: [u32; 25] =
     [9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33];
 
-/// OpenMetrics of a watch: its rows, and for each device a histogram of latencies, whose edges are octaves.
+/// `OpenMetrics` of a watch: its rows, and for each device a histogram of latencies, whose edges are octaves.
 pub fn metrics_of_watch(watch: &Watch) -> String {
     let mut text = super::openmetrics(&of_watch(watch));
     text.truncate(text.len() - "# EOF\n".len());
     text += "# TYPE iostack_latency_seconds histogram\n# UNIT iostack_latency_seconds seconds\n\
              # HELP iostack_latency_seconds time from the first bio to the end\n";
-    for device in &watch.whole.devices {
-        for (direction, name) in [(Direction::Read, "read"), (Direction::Write, "write")] {
-            let cells = device.cells_of(direction);
+    text.extend(watch.whole.devices.iter().flat_map(|device| {
+        [(Direction::Read, "read"), (Direction::Write, "write")].map(|(direction, name)| {
             let labels = format!("device=\"{}\",direction=\"{name}\"", device.name);
-            let up_to =
-                |last: u32| cells.iter().filter(|(cell, _)| *cell <= last).map(|(_, ios)| ios).sum::<u64>();
-            for last in OCTAVES.map(|octave| 4 * (octave - 5) + 3) {
-                let end = cell_range(last as usize).1 as f64 / 1e9;
-                text += &format!("iostack_latency_seconds_bucket{{{labels},le=\"{end}\"}} {}\n", up_to(last));
-            }
-            let below = up_to(u32::MAX);
-            text += &format!("iostack_latency_seconds_bucket{{{labels},le=\"+Inf\"}} {below}\n");
-        }
-    }
+            histogram(&labels, &device.cells_of(direction))
+        })
+    }));
     let lost = watch.whole.lost + watch.whole.missed;
     text + &format!(
         "# TYPE iostack_lost counter\n# HELP iostack_lost events, bios and rows that were not seen or found no place\n\
          iostack_lost_total {lost}\n# EOF\n"
     )
+}
+
+/// The buckets of one histogram.
+fn histogram(labels: &str, cells: &[(u32, u64)]) -> String {
+    let up_to = |last: u32| cells.iter().filter(|(cell, _)| *cell <= last).map(|(_, ios)| ios).sum::<u64>();
+    let bucket = |edge: &str, last| {
+        format!("iostack_latency_seconds_bucket{{{labels},le=\"{edge}\"}} {}\n", up_to(last))
+    };
+    let edges = OCTAVES.map(|octave| {
+        let last = 4 * (octave - 5) + 3;
+        bucket(&(cell_range(last as usize).1 as f64 / 1e9).to_string(), last)
+    });
+    edges.concat() + &bucket("+Inf", u32::MAX)
 }
 
 /// A row a slow I/O or a long sleep.

@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use crate::follow::seconds;
 use crate::shared::{command, printed, root, said};
-use rows::{ROWS, Row};
+use rows::{ProgramRow, ROWS};
 
 macro_rules! programs {
     ($($test:ident $name:literal;)*) => {
@@ -82,7 +82,7 @@ fn proven(test: &str, name: &str) {
     assert!(table.faults.is_empty(), "{:#?}", table.faults);
 }
 
-/// What was told of a program, beside what the system says itself.
+/// Figures of a program, beside what the system says itself.
 struct Table<'a> {
     name: &'a str,
     faults: Vec<String>,
@@ -150,7 +150,7 @@ fn statistics(device: &str) -> [f64; 2] {
 }
 
 fn clocks_and_ios(
-    row: &Row,
+    row: &ProgramRow,
     mounted: &Mounted<Loop>,
     outside: &Path,
     plain: &Output,
@@ -186,7 +186,7 @@ fn clocks_and_ios(
     ios(&summed, device, &own, [after[0] - before[0], after[1] - before[1]], table);
 }
 
-/// Where the total is off because the kernel counts a thread from its wake-up on, its own account must be told with it.
+/// Clocks of the tree. Where the total is off because the kernel counts a thread from its wake-up on, its own account must be told with it.
 fn clocks(layers: &Value, used: f64, table: &mut Table<'_>) {
     let time = |name: &str| layers["clocks"][name].as_f64().expect("ns") / 1e3;
     let mut own = time("tasks") + time("kernel_threads");

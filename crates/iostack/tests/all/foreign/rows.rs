@@ -1,19 +1,19 @@
 //! Programs of others, and the work that each does in a folder. Shells run it; what it prints is the same each time.
 
 /// A program of others.
-pub(super) struct Row {
+pub(super) struct ProgramRow {
     pub(super) name: &'static str,
     /// Programs that must be there.
     pub(super) needs: &'static [&'static str],
     pub(super) file_system: &'static str,
     /// Words of a shell that nobody looks at.
     pub(super) prepare: &'static str,
-    /// The work.
+    /// Words of the work.
     pub(super) work: &'static str,
 }
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
+pub(super) const ROWS: &[ProgramRow] = &[
+    ProgramRow {
         name: "mariadb",
         needs: &["mariadbd", "mariadb-install-db", "mariadb", "mariadb-admin"],
         file_system: "ext4",
@@ -26,7 +26,7 @@ pub(super) const ROWS: &[Row] = &[
             mariadb --no-defaults -S $PWD/s
             mariadb-admin --no-defaults -S $PWD/s shutdown; wait",
     },
-    Row {
+    ProgramRow {
         name: "postgresql",
         needs: &["postgres", "initdb", "pgbench", "psql", "setpriv"],
         file_system: "xfs",
@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Row] = &[
             psql -h $PWD -U it -d postgres -t -c 'checkpoint' -c 'select count(*) from pgbench_history'
             kill -INT $!; wait",
     },
-    Row {
+    ProgramRow {
         name: "redis",
         needs: &["redis-server", "redis-cli", "redis-benchmark"],
         file_system: "ext4",
@@ -51,35 +51,35 @@ pub(super) const ROWS: &[Row] = &[
             until redis-cli -s $PWD/s info persistence | grep -q aof_rewrite_in_progress:0; do sleep 0.1; done
             redis-cli -s $PWD/s get it; redis-cli -s $PWD/s shutdown; wait",
     },
-    Row {
+    ProgramRow {
         name: "java",
         needs: &["java", "javac"],
         file_system: "ext4",
         prepare: "javac -d . $DATA/Log.java",
         work: "java -cp . Log log",
     },
-    Row {
+    ProgramRow {
         name: "go",
         needs: &["go"],
         file_system: "xfs",
         prepare: "HOME=$PWD CGO_ENABLED=0 go build -o serve $DATA/log.go && rm -rf .cache",
         work: "./serve log",
     },
-    Row {
+    ProgramRow {
         name: "rsync",
         needs: &["rsync"],
         file_system: "ext4",
         prepare: FILES,
         work: "rm -rf copy; rsync -a --fsync from/ copy; rsync -ac --stats from/ copy | head -3",
     },
-    Row {
+    ProgramRow {
         name: "tar",
         needs: &["tar", "gzip"],
         file_system: "xfs",
         prepare: FILES,
         work: "rm -rf back; tar czf all.tar.gz from; mkdir back; tar xzf all.tar.gz -C back; sync -f .; tar df all.tar.gz; ls back/from | wc -l",
     },
-    Row {
+    ProgramRow {
         name: "git",
         needs: &["git"],
         file_system: "ext4",
@@ -87,7 +87,7 @@ pub(super) const ROWS: &[Row] = &[
         work: "rm -rf .git; git init -q; git config core.fsync all; git config user.name it; git config user.email it@it
             git add from; git commit -qm all; git gc -q; git fsck --full 2>/dev/null; git ls-files | wc -l",
     },
-    Row {
+    ProgramRow {
         name: "container",
         needs: &["unshare"],
         file_system: "ext4",
