@@ -108,7 +108,13 @@ fn read_file(path: &Path) -> anyhow::Result<Vec<WatchSlice>> {
     while let Some((index, line)) = lines.next() {
         let line = line.with_context(|| format!("cannot read `{}`", path.display()))?;
         match serde_json::from_str(&line) {
-            Ok(slice) if line.starts_with(MARK) => slices.push(slice),
+            Ok(slice) if line.starts_with(MARK) => {
+                let all: serde_json::Value = serde_json::from_str(&line).context("it was just read")?;
+                if let Some(key) = impossible("", &all) {
+                    bail!("line {} of `{}`: {key} is too large to be true", index + 1, path.display());
+                }
+                slices.push(slice);
+            }
             Err(error) if error.is_eof() && lines.peek().is_none() => {}
             Ok(_) => {
                 bail!("line {} of `{}` is no interval of `iostack watch --lines`", index + 1, path.display())
@@ -117,6 +123,20 @@ fn read_file(path: &Path) -> anyhow::Result<Vec<WatchSlice>> {
         }
     }
     Ok(slices)
+}
+
+/// Moments, ns since 1970, up to the year 2116; and any other number of an interval: 13 days in ns, a petabyte.
+const MOMENT_MOST: u64 = 1 << 62;
+const NUMBER_MOST: u64 = 1 << 50;
+
+/// Key of a number so large that sums of such would not hold.
+fn impossible(key: &str, value: &serde_json::Value) -> Option<String> {
+    let most = if key == "ended_unix_ns" { MOMENT_MOST } else { NUMBER_MOST };
+    match value {
+        serde_json::Value::Array(values) => values.iter().find_map(|each| impossible(key, each)),
+        serde_json::Value::Object(values) => values.iter().find_map(|(key, each)| impossible(key, each)),
+        value => value.as_u64().filter(|number| *number >= most).map(|_| key.to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -168,5 +188,14 @@ mod tests {
         fs::write(&path, format!("{line}nonsense\n{line}")).expect("there is room");
         let error = read(&path).expect_err("the second is none").to_string();
         assert!(error.contains("line 2"), "{error}");
+        let now = 1_800_000_000_000_000_000;
+        let of =
+            |slice| fs::write(&path, json(&labelled(&slice)).expect("plain data")).expect("there is room");
+        of(WatchSlice { runs: NUMBER_MOST - 1, ..slice(now) });
+        assert_eq!(read(&path).expect("it is possible").len(), 1);
+        of(WatchSlice { runs: NUMBER_MOST, ..slice(now) });
+        assert!(read(&path).expect_err("no host does that").to_string().contains("line 1"));
+        of(slice(u64::MAX));
+        assert!(read(&path).expect_err("no host does that").to_string().contains("ended_unix_ns"));
     }
 }
