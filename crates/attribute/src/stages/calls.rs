@@ -7,8 +7,11 @@ pub(crate) const CALLS_MAX: u32 = 512;
 
 /// Meaning of a call to the programs (`enum call`).
 const SPAN: u64 = 1;
+#[cfg(target_arch = "x86_64")]
 const SUBMIT: u64 = 2;
+#[cfg(target_arch = "x86_64")]
 const GET_EVENTS: u64 = 3;
+#[cfg(target_arch = "x86_64")]
 const URING: u64 = 4;
 
 /// It counts only when it made a bio, or when it made one or slept; 0 is a result, too; the result is a number of bytes, or a
@@ -17,7 +20,9 @@ const IF_BIO: u64 = 1 << 24;
 const IF_SLEPT: u64 = 1 << 25;
 const ZERO: u64 = 1 << 26;
 const BYTES: u64 = 1 << 27;
+#[cfg(target_arch = "x86_64")]
 const OPENS: u64 = 1 << 28;
+#[cfg(target_arch = "x86_64")]
 const MSYNC: u64 = 1 << 29;
 
 /// A call whose I/O lasts from its entry to its exit; `from` and `to` are 1 + the number of the argument that is the descriptor
@@ -30,8 +35,10 @@ const READ: u64 = span(CallKind::Read, 1, 0, BYTES);
 const WRITE: u64 = span(CallKind::Write, 1, 0, BYTES);
 const SYNC: u64 = span(CallKind::Sync, 1, 0, ZERO);
 /// Reads nothing for its caller, or later; bios tell whether it did.
+#[cfg(target_arch = "x86_64")]
 const READS_AHEAD: u64 = span(CallKind::Read, 0, 0, ZERO | IF_BIO);
 const METADATA: u64 = span(CallKind::Metadata, 0, 0, ZERO | IF_SLEPT);
+#[cfg(target_arch = "x86_64")]
 const OPEN: u64 = METADATA | OPENS;
 const RESIZE: u64 = span(CallKind::Metadata, 1, 0, ZERO);
 
