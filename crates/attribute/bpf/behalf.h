@@ -85,6 +85,7 @@ int watch_work_begins(__u64 *context)
 	key = address_of(cpu, RUNS, work);
 	owner = bpf_map_lookup_elem(&works, &key);
 	thread->acts = 0;
+	thread->on = bpf_ktime_get_ns();
 	if (throttle_work && (__u64)work->func == throttle_work) {
 		thread->acting.process = 0;
 		thread->acting.cgroup = 0;
@@ -97,15 +98,23 @@ int watch_work_begins(__u64 *context)
 	return 0;
 }
 
-SECTION("tp_btf/workqueue_execute_end")
-int watch_work_ends(__u64 *context)
+ALWAYS_INLINE void ends_for_another(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread *thread = thread_of(task->pid);
 
+	if (!thread)
+		return;
+	this_cpu();
+	charge(thread, bpf_ktime_get_ns());
+	thread->acts = 0;
+}
+
+SECTION("tp_btf/workqueue_execute_end")
+int watch_work_ends(__u64 *context)
+{
 	(void)context;
-	if (thread)
-		thread->acts = 0;
+	ends_for_another();
 	return 0;
 }
 
@@ -154,6 +163,7 @@ int watch_commit_begins(__u64 *context)
 	key.number = transaction->t_tid;
 	vote = bpf_map_lookup_elem(&votes, &key);
 	thread->acts = vote ? 1 : 0;
+	thread->on = bpf_ktime_get_ns();
 	if (vote) {
 		thread->acting = vote->owner;
 		thread->acting.how = HOW_JOURNAL;
@@ -164,12 +174,8 @@ int watch_commit_begins(__u64 *context)
 SECTION("tp_btf/jbd2_end_commit")
 int watch_commit_ends(__u64 *context)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread *thread = thread_of(task->pid);
-
 	(void)context;
-	if (thread)
-		thread->acts = 0;
+	ends_for_another();
 	return 0;
 }
 

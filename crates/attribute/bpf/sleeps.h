@@ -109,15 +109,10 @@ ALWAYS_INLINE void tell_sleep(struct thread *thread, struct task_struct *task, s
 ALWAYS_INLINE void wakes_up(struct thread *thread, struct task_struct *task, struct task_struct *behind, __u64 now)
 {
 	struct owner owner = owner_of(task);
-	struct wait_key key = { .cgroup = owner.cgroup, .process = owner.process };
-	struct wait *wait = bpf_map_lookup_elem(&waits, &key), fresh = {};
+	struct wait *wait = wait_of(&owner);
 	__u64 woken = thread->woken ? thread->woken : now, *limit;
 	__u32 which = 3;
 
-	if (!wait) {
-		bpf_map_update_elem(&waits, &key, &fresh, BPF_NOEXIST);
-			wait = bpf_map_lookup_elem(&waits, &key);
-	}
 	if (wait) {
 		if (woken > thread->asleep)
 			wait->sleeps++;
@@ -151,6 +146,24 @@ ALWAYS_INLINE void worker_runs(struct thread *thread, struct task_struct *task, 
 	thread->woken = 0;
 }
 
+/* A thread of the kernel leaves its CPU, ready to go on or not. The idle one waits for nothing. */
+ALWAYS_INLINE void kernel_thread_leaves(struct task_struct *task, bool ready)
+{
+	__u32 place = task->pid & (THREADS - 1);
+	struct thread *thread;
+	__u64 now;
+
+	if (!task->pid)
+		return;
+	thread = ready ? thread_of(task->pid) : bpf_map_lookup_elem(&threads, &place);
+	if (!thread || thread->number != (__u32)task->pid)
+		return;
+	now = bpf_ktime_get_ns();
+	if (ready)
+		thread->woken = now;
+	charge(thread, now);
+}
+
 SECTION("tp_btf/sched_switch")
 int watch_switch(__u64 *context)
 {
@@ -168,22 +181,18 @@ int watch_switch(__u64 *context)
 		previous = (void *)context[1];
 		next = (void *)context[2];
 	}
-	if (context[0] || !previous->__state) {
-		if (!(previous->flags & PF_KTHREAD)) {
-			place = previous->pid & (THREADS - 1);
-			thread = bpf_map_lookup_elem(&threads, &place);
-			now = bpf_ktime_get_ns();
-			if (thread && is_preempted(thread, previous, now)) {
-				this_cpu();
-				thread->asleep = now;
-				thread->woken = now;
-				thread->wake_stack = 0;
-				thread->waker_name[0] = 0;
-			}
-		} else {
-			thread = thread_of(previous->pid);
-			if (thread)
-				thread->woken = bpf_ktime_get_ns();
+	if (previous->flags & PF_KTHREAD) {
+		kernel_thread_leaves(previous, context[0] || !previous->__state);
+	} else if (context[0] || !previous->__state) {
+		place = previous->pid & (THREADS - 1);
+		thread = bpf_map_lookup_elem(&threads, &place);
+		now = bpf_ktime_get_ns();
+		if (thread && is_preempted(thread, previous, now)) {
+			this_cpu();
+			thread->asleep = now;
+			thread->woken = now;
+			thread->wake_stack = 0;
+			thread->waker_name[0] = 0;
 		}
 	} else if (sleeps(previous)) {
 		this_cpu();
@@ -200,8 +209,11 @@ int watch_switch(__u64 *context)
 	if (!thread || thread->number != (__u32)next->pid)
 		return 0;
 	if (next->flags & PF_KTHREAD) {
+		now = bpf_ktime_get_ns();
 		if (thread->woken)
-			worker_runs(thread, next, previous, bpf_ktime_get_ns());
+			worker_runs(thread, next, previous, now);
+		if (thread->acts)
+			thread->on = now;
 	} else if (thread->asleep) {
 		this_cpu();
 		wakes_up(thread, next, previous, bpf_ktime_get_ns());

@@ -82,6 +82,8 @@ struct thread {
 	__u64 woken;
 	/* When it fell asleep the last time. */
 	__u64 last;
+	/* Since when a thread of the kernel has a CPU for whom it acts. */
+	__u64 on;
 	/* Number of the stack that woke it, and 1; 0: none is kept. */
 	__u32 wake_stack;
 	__u32 unused;
@@ -192,6 +194,7 @@ ALWAYS_INLINE struct thread *thread_of(__u32 number)
 		thread->asleep = 0;
 		thread->woken = 0;
 		thread->last = 0;
+		thread->on = 0;
 	}
 	return thread;
 }
@@ -209,6 +212,31 @@ ALWAYS_INLINE struct owner owner_of(struct task_struct *task)
 	owner.cgroup = cgroup_number(task->cgroups->dfl_cgrp);
 	owner.how = task->flags & PF_IO_WORKER ? HOW_IO_WORKER : HOW_SELF;
 	return owner;
+}
+
+/* The row of an owner; 0 when there is no room. */
+ALWAYS_INLINE struct wait *wait_of(struct owner *owner)
+{
+	struct wait_key key = { .cgroup = owner->cgroup, .process = owner->process };
+	struct wait *wait = bpf_map_lookup_elem(&waits, &key), fresh = {};
+
+	if (wait)
+		return wait;
+	bpf_map_update_elem(&waits, &key, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&waits, &key);
+}
+
+/* A thread of the kernel leaves its CPU, or what it did for another: the time is the other's. */
+ALWAYS_INLINE void charge(struct thread *thread, __u64 now)
+{
+	struct wait *wait;
+
+	if (thread->on && thread->acts && thread->acting.process) {
+		wait = wait_of(&thread->acting);
+		if (wait)
+			wait->worked += now - thread->on;
+	}
+	thread->on = 0;
 }
 
 /* For whom a thread works: itself, or of the kernel's, whoever it acts for; false when nobody is known. */

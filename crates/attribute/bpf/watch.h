@@ -61,6 +61,8 @@ struct wait {
 	__u64 slept;
 	/* Woken, and without a CPU. */
 	__u64 runnable;
+	/* What the kernel's threads spent on a CPU for it. */
+	__u64 worked;
 };
 
 #define CELLS 128

@@ -25,8 +25,8 @@ pub(super) type FoldKey = [u32; 6];
 pub(super) type Fold = [u64; 5];
 /// `struct wait_key`: cgroup (two halves), process, unused.
 pub(super) type WaitKey = [u32; 4];
-/// `struct wait`: sleeps, ns asleep, ns ready.
-pub(super) type Wait = [u64; 3];
+/// `struct wait`: sleeps, ns asleep, ns ready, ns that the kernel's threads spent on a CPU for it.
+pub(super) type Wait = [u64; 4];
 
 /// Sums since the programs were attached.
 #[derive(Clone, Debug, Default)]
@@ -158,7 +158,7 @@ impl Kernel {
                 (0..4).for_each(|at| sum[at] += each[at]);
                 sum[4] = sum[4].max(each[4]);
             }),
-            waits: added(&self.waits, |sum, each| (0..3).for_each(|at| sum[at] += each[at])),
+            waits: added(&self.waits, |sum, each| (0..4).for_each(|at| sum[at] += each[at])),
             ..Sums::default()
         };
         let heats =

@@ -226,24 +226,26 @@ impl Watcher {
             .iter()
             .filter_map(|(key, sum)| {
                 let old = before.waits.get(key).copied().unwrap_or_default();
-                let new = [0, 1, 2].map(|at| sum[at].saturating_sub(old[at]));
-                (new[0] > 0).then_some((*key, new))
+                let new = [0, 1, 2, 3].map(|at| sum[at].saturating_sub(old[at]));
+                (new[0] > 0 || new[3] > 0).then_some((*key, new))
             })
             .collect();
         let mut clocks = BTreeMap::new();
-        let told = |([low, high, process, _], [sleeps, slept_ns, runnable_ns]): ([u32; 4], [u64; 3])| {
-            let now = cpu_time(process);
-            let last = self.clocks.get(&process).copied();
-            now.map(|now| clocks.insert(process, now));
-            ProcessWait {
-                owner: self.owner(u64::from(low) | u64::from(high) << 32, process),
-                sleeps,
-                slept_ns,
-                runnable_ns,
-                // Of one that is met for the first time, nobody knows since when.
-                cpu_ns: now.zip(last).map_or(0, |(now, last)| now.saturating_sub(last)),
-            }
-        };
+        let told =
+            |([low, high, process, _], [sleeps, slept_ns, runnable_ns, kernel_ns]): ([u32; 4], [u64; 4])| {
+                let now = cpu_time(process);
+                let last = self.clocks.get(&process).copied();
+                now.map(|now| clocks.insert(process, now));
+                ProcessWait {
+                    owner: self.owner(u64::from(low) | u64::from(high) << 32, process),
+                    sleeps,
+                    slept_ns,
+                    runnable_ns,
+                    kernel_ns,
+                    // Of one that is met for the first time, nobody knows since when.
+                    cpu_ns: now.zip(last).map_or(0, |(now, last)| now.saturating_sub(last)),
+                }
+            };
         let waits = news.into_iter().map(told).collect();
         if self.clocks.len() > CLOCKS_MOST {
             self.clocks.clear();

@@ -119,7 +119,13 @@ fn before_issue(io: &SlowIo, slices: &[WatchSlice]) -> Verdict {
             if queued {
                 evidence.extend(of_queue(io, slices, span_of_io(io)).2);
             }
-            return (*cause, !queued, evidence);
+            let scheduler = scheduler_of(&io.device, slices);
+            if *cause == WaitCause::Tag && !queued && GIVES_FEW.contains(&scheduler) {
+                evidence.push(format!("The I/O scheduler {scheduler} gives one owner few of them."));
+                return (WaitCause::Scheduler, false, evidence);
+            }
+            // Requests are all in use since somebody has a queue, or since the device stands still: never sure.
+            return (*cause, *cause != WaitCause::Tag, evidence);
         }
     }
     if io.in_flight >= QUEUE_LEAST {
@@ -130,13 +136,17 @@ fn before_issue(io: &SlowIo, slices: &[WatchSlice]) -> Verdict {
     (WaitCause::Scheduler, false, vec![waited, "It may have lain in a plug of its thread.".to_owned()])
 }
 
+/// Schedulers that let an owner have only a part of the device's requests.
+const GIVES_FEW: [&str; 2] = ["bfq", "kyber"];
+
+fn scheduler_of<'a>(device: &str, slices: &'a [WatchSlice]) -> &'a str {
+    let mut devices = slices.iter().flat_map(|slice| &slice.devices);
+    devices.find(|each| each.name == device).map_or("", |each| &each.scheduler)
+}
+
 /// Reason why it was not issued: a scheduler is to blame when it held the I/O back while the device had little to do.
 fn in_scheduler(io: &SlowIo, slices: &[WatchSlice], deeper: bool) -> Verdict {
-    let name = slices
-        .iter()
-        .flat_map(|slice| &slice.devices)
-        .find(|device| device.name == io.device)
-        .map_or("", |device| &device.scheduler);
+    let name = scheduler_of(&io.device, slices);
     let before = io.queue_ns + io.schedule_ns;
     let lay = |place: &str| format!("It lay in {place} for {} of {}.", Nanos(before), Nanos(io.whole_ns()));
     if name.is_empty() {
@@ -267,23 +277,26 @@ fn worker(io: &SlowIo, slices: &[WatchSlice], span: TimeSpan) -> Option<Verdict>
     (shared * 2 > span.1 - span.0).then(|| (WaitCause::Worker, false, vec![words]))
 }
 
-/// The device did next to nothing, compared with its mean, while I/Os waited.
-fn dip(io: &SlowIo, slices: &[WatchSlice], span: TimeSpan) -> Option<Verdict> {
-    let ended = io.ended_beside?;
+/// I/Os and bytes that its device does on average in so much time.
+fn mean_of(io: &SlowIo, slices: &[WatchSlice], span: TimeSpan) -> (u64, u64) {
     let rows = slices.iter().flat_map(|slice| &slice.ios).filter(|row| row.device == io.device);
     let (ios, bytes) = rows.fold((0, 0), |sum, row| (sum.0 + row.ios, sum.1 + row.bytes));
     let elapsed = slices.iter().map(|slice| slice.elapsed.0).sum::<u64>().max(1);
     let share = |of_all: u64| (u128::from(of_all) * u128::from(span.1 - span.0) / u128::from(elapsed)) as u64;
-    let stood =
-        ended <= io.in_flight && ended * DIP_PART < share(ios) && io.bytes_beside * DIP_PART < share(bytes);
-    if io.in_flight == 0 || share(ios) < DIP_PART || !stood {
+    (share(ios), share(bytes))
+}
+
+/// The device did next to nothing, compared with its mean, while I/Os waited.
+fn dip(io: &SlowIo, slices: &[WatchSlice], span: TimeSpan) -> Option<Verdict> {
+    let ended = io.ended_beside?;
+    let (ios, bytes) = mean_of(io, slices, span);
+    let stood = ended <= io.in_flight && ended * DIP_PART < ios && io.bytes_beside * DIP_PART < bytes;
+    if io.in_flight == 0 || ios < DIP_PART || !stood {
         return None;
     }
     let words = format!(
         "With {} others in flight, {} ended {ended} of them in that time; {} would be its mean.",
-        io.in_flight,
-        io.device,
-        share(ios)
+        io.in_flight, io.device, ios
     );
     let sure = io.in_flight >= QUEUE_LEAST && below(&io.device, slices).is_none();
     Some((WaitCause::Dip, sure, vec![words]))
@@ -296,7 +309,11 @@ fn of_queue(io: &SlowIo, slices: &[WatchSlice], span: TimeSpan) -> Verdict {
         format!("; until its end {ended} others of {} ended", Bytes(io.bytes_beside))
     });
     let queue = format!("{} others were in flight on {} when it was queued{ended}.", io.in_flight, io.device);
-    let moved = io.ended_beside.is_some_and(|ended| ended * 2 >= io.in_flight);
+    // A queue that the device worked through, at no less than an eighth of its mean.
+    let (ios, bytes) = mean_of(io, slices, span);
+    let moved = io.ended_beside.is_some_and(|ended| {
+        ended * 2 >= io.in_flight && (ios <= ended * DIP_PART || bytes <= io.bytes_beside * DIP_PART)
+    });
     match others.first() {
         Some((loudest, ns)) if others.iter().map(|(_, ns)| ns).sum::<u64>() > OTHERS_SHARE * own => {
             let words = format!(

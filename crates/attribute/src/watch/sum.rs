@@ -117,6 +117,7 @@ fn add_waits(sum: &mut ProcessWait, each: &ProcessWait) {
     sum.slept_ns += each.slept_ns;
     sum.runnable_ns += each.runnable_ns;
     sum.cpu_ns += each.cpu_ns;
+    sum.kernel_ns += each.kernel_ns;
 }
 
 fn io_key(io: &OwnedIo) -> impl Ord + use<> {

@@ -78,6 +78,41 @@ fn ninety_seven_reads_are_ninety_seven_reads_of_this_process() {
     assert_eq!(slice.lost, 0);
 }
 
+/// CPU time of the kernel's workers so far, ns, as the scheduler has it.
+fn workers_ns() -> u64 {
+    let of_worker = |entry: fs::DirEntry| {
+        let comm = fs::read_to_string(entry.path().join("comm")).ok()?;
+        let times = fs::read_to_string(entry.path().join("schedstat")).ok()?;
+        let ran = times.split_whitespace().next()?.parse::<u64>().ok()?;
+        comm.starts_with("kworker").then_some(ran)
+    };
+    fs::read_dir("/proc").expect("it is mounted").filter_map(|entry| of_worker(entry.ok()?)).sum()
+}
+
+#[test]
+fn what_the_kernels_workers_do_for_a_process_is_charged_to_it() {
+    let test = "what_the_kernels_workers_do_for_a_process_is_charged_to_it";
+    let folder = folder!("watch-work");
+    let Some(device) = device(test, &folder, 32 << 20) else { return };
+    let Some(mut watcher) = watcher(test, None) else { return };
+    let (_before, workers) = (watcher.slice(), workers_ns());
+    // The loop driver hands each to a work, which reads the file.
+    read_directly(&device, 2000);
+    let (slice, workers) = (watcher.slice(), workers_ns().saturating_sub(workers));
+    if workers == 0 {
+        return println!("SKIPPED {test}: this kernel tells no CPU time of its workers");
+    }
+    let mine = std::process::id();
+    let of = |own: bool| {
+        let rows = slice.waits.iter().filter(|row| (row.owner.process == mine) == own);
+        rows.map(|row| row.kernel_ns).sum::<u64>()
+    };
+    let (mine, others) = (of(true), of(false));
+    println!("{mine} ns for us, {others} ns for others; the scheduler says {workers} ns of all workers");
+    assert!(mine > 2000 * 500, "a read took less than 500 ns: {mine} of {workers}");
+    assert!(mine + others <= workers + workers / 4, "more than all of it: {mine} and {others} of {workers}");
+}
+
 #[test]
 fn what_is_written_back_belongs_to_who_wrote_it() {
     let test = "what_is_written_back_belongs_to_who_wrote_it";

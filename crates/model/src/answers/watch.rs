@@ -174,6 +174,9 @@ pub struct ProcessWait {
     pub runnable_ns: u64,
     /// CPU time of the whole process, ns; 0 where it had ended.
     pub cpu_ns: u64,
+    /// CPU time of the kernel's own threads for it: works that it queued, commits of which it had most handles.
+    #[serde(default)]
+    pub kernel_ns: u64,
 }
 
 /// I/Os of one device.

@@ -157,7 +157,7 @@ fn owner_table(whole: &WatchSlice) -> Table {
 }
 
 fn wait_table(whole: &WatchSlice) -> Table {
-    let mut table = Table::of(&["process", "cgroup", "sleeps/s", "asleep %", "ready %", "CPU %"]);
+    let mut table = Table::of(&["process", "cgroup", "sleeps/s", "asleep %", "ready %", "CPU %", "kernel %"]);
     table.columns[1] = Column::words("cgroup").light(1);
     table.shown = ROWS;
     let seconds = whole.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
@@ -172,10 +172,11 @@ fn wait_table(whole: &WatchSlice) -> Table {
             share(row.slept_ns),
             share(row.runnable_ns),
             share(row.cpu_ns),
+            share(row.kernel_ns),
         ]);
     }
-    "asleep: for an I/O, or where only the awaited event wakes; ready: woken, without a CPU; threads add up, so that more \
-     than 100 % can be"
+    "asleep: for an I/O, or where only the awaited event wakes; ready: woken, without a CPU; kernel: CPU time of \
+     the kernel's own threads for it; threads add up, so that more than 100 % can be"
         .clone_into(&mut table.page_caption);
     table
 }

@@ -50,6 +50,7 @@ struct GroupSums {
     device_ns: u64,
     slept_ns: u64,
     cpu_ns: u64,
+    kernel_ns: u64,
 }
 
 /// Rows of control groups, the one with most device time first; `None` where there is but one.
@@ -67,12 +68,21 @@ pub(super) fn group_table(whole: &WatchSlice) -> Option<Table> {
         group.processes.insert(row.owner.process);
         group.slept_ns += row.slept_ns;
         group.cpu_ns += row.cpu_ns;
+        group.kernel_ns += row.kernel_ns;
     }
     if groups.len() < 2 {
         return None;
     }
-    let mut table =
-        Table::of(&["control group", "processes", "IOPS", "MB/s", "in flight", "asleep %", "CPU %"]);
+    let mut table = Table::of(&[
+        "control group",
+        "processes",
+        "IOPS",
+        "MB/s",
+        "in flight",
+        "asleep %",
+        "CPU %",
+        "kernel %",
+    ]);
     table.columns[0] = Column::words("control group");
     let seconds = whole.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
     let mut groups: Vec<_> = groups.into_iter().collect();
@@ -87,6 +97,7 @@ pub(super) fn group_table(whole: &WatchSlice) -> Option<Table> {
             format!("{:.2}", share(group.device_ns)),
             percent(share(group.slept_ns)),
             percent(share(group.cpu_ns)),
+            percent(share(group.kernel_ns)),
         ]);
     }
     "in flight: mean number of I/Os that devices had; asleep, CPU: as of the processes that waited"
@@ -144,6 +155,7 @@ mod tests {
             slept_ns: 500_000_000,
             runnable_ns: 0,
             cpu_ns: 250_000_000,
+            kernel_ns: 50_000_000,
         };
         let mut slice = WatchSlice {
             elapsed: Nanos::secs(1),
@@ -156,7 +168,7 @@ mod tests {
             table.rows.iter().map(|row| row.cells.iter().map(|cell| cell.text.as_str()).collect()).collect();
         assert_eq!(cells[0][..3], ["a", "2", "300"]);
         assert_eq!(cells[0][4], "0.30");
-        assert_eq!(cells[1], ["b", "1", "1.000", "0", "0.00", "50.0", "25.0"]);
+        assert_eq!(cells[1], ["b", "1", "1.000", "0", "0.00", "50.0", "25.0", "5.0"]);
         slice.ios.retain(|row| row.owner.cgroup == "/b");
         assert!(group_table(&slice).is_none(), "one group says nothing that the rows do not");
     }

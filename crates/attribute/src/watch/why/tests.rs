@@ -91,6 +91,13 @@ fn a_queue_is_a_neighbours_only_when_the_neighbours_have_three_times_the_own_dev
     assert_eq!(of_slow(queued.clone(), vec![neighbour("db", 7, 10)]), (WaitCause::OwnQueue, true));
     let stuck = SlowIo { ended_beside: Some(1), ..queued.clone() };
     assert_eq!(of_slow(stuck, rows(10, 31)), (WaitCause::Neighbour, false), "its device did not do them");
+    // Five ended in a time in which 42 would be the mean, and 172,861 bytes.
+    let paced = |bytes_beside| {
+        let io = SlowIo { ended_beside: Some(5), bytes_beside, ..queued.clone() };
+        of_slow(io, rows(10, 2100))
+    };
+    assert_eq!(paced(22 << 10), (WaitCause::Neighbour, true));
+    assert_eq!(paced(21 << 10), (WaitCause::Neighbour, false), "it did less than an eighth of its mean");
     let shallow = SlowIo { in_flight: 3, ..queued };
     assert_eq!(of_slow(shallow, rows(10, 31)), (WaitCause::Device, false), "there was no queue");
 }
@@ -160,15 +167,22 @@ fn the_device_below_and_the_threads_between_explain_the_device_above() {
 #[test]
 fn what_lay_before_the_issue_is_explained_by_where_its_thread_slept() {
     let waiting = SlowIo { queue_ns: 30_000_000, device_ns: 1000, schedule_ns: 0, ..slow("db", 7) };
-    let with = |function: &str, process| {
+    let with = |function: &str, process, scheduler: &str, in_flight| {
         let sleep = LongSleep { owner: owner("db", process), ..sleep(&[function]) };
-        let slice = WatchSlice { slow: vec![waiting.clone()], sleeps: vec![sleep], ..WatchSlice::default() };
-        let (cause, sure, _) = cause(slice);
+        let (name, scheduler) = ("vda".to_owned(), scheduler.to_owned());
+        let (cause, sure, _) = cause(WatchSlice {
+            slow: vec![SlowIo { in_flight, ..waiting.clone() }],
+            sleeps: vec![sleep],
+            devices: vec![WatchedDevice { name, scheduler, ..WatchedDevice::default() }],
+            ..WatchSlice::default()
+        });
         (cause, sure)
     };
-    assert_eq!(with("blk_mq_get_tag", 7), (WaitCause::Tag, true));
-    assert_eq!(with("wbt_wait", 7), (WaitCause::Scheduler, true));
-    assert_eq!(with("blk_mq_get_tag", 8), (WaitCause::Scheduler, false), "another's sleep");
+    assert_eq!(with("blk_mq_get_tag", 7, "mq-deadline", 3), (WaitCause::Tag, false), "it may stand still");
+    assert_eq!(with("blk_mq_get_tag", 7, "bfq", 3), (WaitCause::Scheduler, false));
+    assert_eq!(with("blk_mq_get_tag", 7, "bfq", 4), (WaitCause::Tag, false), "somebody has a queue");
+    assert_eq!(with("wbt_wait", 7, "", 0), (WaitCause::Scheduler, true));
+    assert_eq!(with("blk_mq_get_tag", 8, "", 0), (WaitCause::Scheduler, false), "another's sleep");
 }
 
 #[test]
