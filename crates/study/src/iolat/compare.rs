@@ -1,7 +1,9 @@
 //! What changed against the reference, by test and by layer, and is it more than chance?
 //!
 //! A saved run has clocks per I/O with intervals, so that a change of a kernel or a driver shows in the layer it was
-//! made in. A published table has only shares, of all its direct tests together, and it is of another machine.
+//! made in. A machine that runs slower today slows all layers alike: the median of them is its pace, and what is said to
+//! have moved has moved with the pace and without it. A published table has only shares, of all its direct tests
+//! together, and it is of another machine.
 
 use iostack_model::answers::{
     Iolat, IolatComparison, IolatTest, LayerChange, LayerMapping, Moved, PublishedRun, PublishedTable,
@@ -19,21 +21,22 @@ const SMALLEST_SHARE: f64 = 0.002;
 pub(crate) fn with_saved(here: &Iolat, there: &Iolat, name: &str) -> IolatComparison {
     let pairs: Vec<(&IolatTest, &IolatTest)> =
         here.tests.iter().filter_map(|test| there.test(&test.name).map(|other| (test, other))).collect();
-    let rates: Vec<ComparisonRow> = pairs
+    let (layers, pace) = saved_layers(&pairs);
+    let rates: Vec<[ComparisonRow; 2]> = pairs
         .iter()
-        .map(|(test, other)| compare_figure(&test.name, Unit::PerSecond, other.iops, test.iops, true))
+        .map(|(test, other)| both(&test.name, Unit::PerSecond, other.iops, test.iops, 1.0 / pace))
         .collect();
-    let change = |((test, other), row): (&(&IolatTest, &IolatTest), &ComparisonRow)| TestChange {
+    let change = |((test, other), rows): (&(&IolatTest, &IolatTest), &[ComparisonRow; 2])| TestChange {
         name: test.name.clone(),
         reference: other.iops,
         reference_request_ns: other.request.mean,
         change_percent: Interval {
-            mean: row.change_percent,
-            low: row.change_percent_low,
-            high: row.change_percent_high,
+            mean: rows[0].change_percent,
+            low: rows[0].change_percent_low,
+            high: rows[0].change_percent_high,
             samples: test.iops.samples.min(other.iops.samples),
         },
-        moved: moved(row, rates.len()),
+        moved: moved(rows, rates.len()),
     };
     let tests: Vec<TestChange> = pairs.iter().zip(&rates).map(change).collect();
     let another_machine = here.machine.cpu.model != there.machine.cpu.model
@@ -44,27 +47,66 @@ pub(crate) fn with_saved(here: &Iolat, there: &Iolat, name: &str) -> IolatCompar
         source: format!("a saved run of {} by iostack {}", there.target, there.iostack),
         published: false,
         another_machine,
-        conditions: conditions(here, there),
+        conditions: conditions(here, there).into_iter().chain(pace_told(pace)).collect(),
         slower: tests.iter().any(|test| test.moved == Moved::Worse),
-        layers: saved_layers(&pairs),
+        layers,
         tests,
         mapping: Vec::new(),
     }
 }
 
-/// Beyond the interval of the change, and beyond what so many figures would show by chance.
-fn moved(row: &ComparisonRow, rows: usize) -> Moved {
-    match row.verdict {
+/// The figure here against the one there, and against what the one there would be at today's pace. Rates are better
+/// when higher, clocks when lower.
+fn both(name: &str, unit: Unit, there: Interval, here: Interval, pace: f64) -> [ComparisonRow; 2] {
+    let paced = Interval { mean: there.mean * pace, low: there.low * pace, high: there.high * pace, ..there };
+    [there, paced].map(|there| compare_figure(name, unit, there, here, unit == Unit::PerSecond))
+}
+
+/// Beyond the interval of the change, beyond what so many figures would show by chance, and so with the machine's pace
+/// taken out, too.
+fn moved(both: &[ComparisonRow; 2], rows: usize) -> Moved {
+    let [plain, paced] = both.each_ref().map(|row| match row.verdict {
         Judgement::Better if stands_out(row, rows) => Moved::Better,
         Judgement::Worse if stands_out(row, rows) => Moved::Worse,
         Judgement::Same => Moved::Same,
         _ => Moved::Unclear,
+    });
+    match (plain, paced) {
+        (plain, paced) if plain == paced => plain,
+        (Moved::Same, _) | (_, Moved::Same) => Moved::Same,
+        _ => Moved::Unclear,
     }
 }
 
-fn saved_layers(pairs: &[(&IolatTest, &IolatTest)]) -> Vec<LayerChange> {
+/// The median layer's clocks here over those of then; 1 where no layer has clocks on both sides.
+fn pace(changes: &[LayerChange]) -> f64 {
+    let ratio = |change: &LayerChange| {
+        let (there, here) = (change.reference_clocks?.mean, change.clocks?.mean);
+        (there > 0.0 && here > 0.0).then(|| here / there)
+    };
+    let mut ratios: Vec<f64> = changes.iter().filter_map(ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    if ratios.is_empty() { 1.0 } else { (ratios[(ratios.len() - 1) / 2] * ratios[ratios.len() / 2]).sqrt() }
+}
+
+/// Paces nearer than this to 1 are not told.
+const PACE_TOLD: f64 = 0.03;
+
+fn pace_told(pace: f64) -> Option<String> {
+    let percent = (pace - 1.0) * 100.0;
+    let less = if percent < 0.0 { "fewer" } else { "more" };
+    ((pace - 1.0).abs() >= PACE_TOLD).then(|| {
+        format!(
+            "pace: the median layer takes {:.0} % {less} clocks here; only what differs beyond that is told",
+            percent.abs()
+        )
+    })
+}
+
+/// The layers, the largest change first, and the machine's pace by them.
+fn saved_layers(pairs: &[(&IolatTest, &IolatTest)]) -> (Vec<LayerChange>, f64) {
     let nothing = Interval::exact(0.0);
-    let mut changes: Vec<(LayerChange, ComparisonRow)> = Vec::new();
+    let mut changes: Vec<LayerChange> = Vec::new();
     for (test, other) in pairs {
         if test.layer_costs.is_empty() || other.layer_costs.is_empty() {
             continue;
@@ -78,8 +120,7 @@ fn saved_layers(pairs: &[(&IolatTest, &IolatTest)]) -> Vec<LayerChange> {
             if share.mean.max(share_before.mean) < SMALLEST_SHARE {
                 continue;
             }
-            let row = compare_figure(&cost.layer, Unit::Count, before, clocks, false);
-            let change = LayerChange {
+            changes.push(LayerChange {
                 test: test.name.clone(),
                 layer: cost.layer.clone(),
                 reference_clocks: Some(before),
@@ -88,15 +129,17 @@ fn saved_layers(pairs: &[(&IolatTest, &IolatTest)]) -> Vec<LayerChange> {
                 share,
                 clocks_change: Some(difference(clocks, before)),
                 moved: Moved::Unclear,
-            };
-            changes.push((change, row));
+            });
         }
     }
-    let rows = changes.len();
-    let mut judged: Vec<LayerChange> =
-        changes.into_iter().map(|(change, row)| LayerChange { moved: moved(&row, rows), ..change }).collect();
-    judged.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    judged
+    let (rows, pace) = (changes.len(), pace(&changes));
+    for change in &mut changes {
+        if let (Some(there), Some(here)) = (change.reference_clocks, change.clocks) {
+            change.moved = moved(&both(&change.layer, Unit::Count, there, here, pace), rows);
+        }
+    }
+    changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    (changes, pace)
 }
 
 fn size(change: &LayerChange) -> f64 {

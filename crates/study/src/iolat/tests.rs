@@ -135,6 +135,28 @@ fn a_driver_that_costs_more_shows_in_its_layer_and_no_other() {
 }
 
 #[test]
+fn a_machine_that_runs_slower_today_slows_all_layers_and_only_what_grows_beyond_is_told() {
+    let at = |pace: f64, virtio: f64| {
+        let layers = LAYERS.map(|(name, clocks)| (name, clocks * pace));
+        let layers: Vec<_> =
+            layers.map(|(name, clocks)| (name, clocks + if name == "virtio" { virtio } else { 0.0 })).into();
+        run(13_000.0 / pace / (1.0 + virtio / 12_000.0), 0.5, &layers)
+    };
+    let told = compare::with_saved(&at(1.25, 0.0), &at(1.0, 0.0), "before.json");
+    assert!(!told.slower && told.tests[0].moved == Moved::Same, "{:?}", told.tests);
+    assert!(told.layers.iter().all(|layer| layer.moved == Moved::Same), "{:?}", told.layers);
+    assert!(told.conditions[0].contains("25 % more clocks"), "{:?}", told.conditions);
+    let told = compare::with_saved(&at(1.25, 3000.0), &at(1.0, 0.0), "before.json");
+    assert!(told.slower && told.tests[0].moved == Moved::Worse, "{:?}", told.tests);
+    let worse = told.layers.iter().filter(|layer| layer.moved == Moved::Worse);
+    assert_eq!(worse.map(|layer| layer.layer.as_str()).collect::<Vec<_>>(), ["virtio"]);
+    // A faster machine hides no layer that grew as much as the others shrank: it is where it was, and nothing is said.
+    let told = compare::with_saved(&at(0.8, 1200.0), &at(1.0, 0.0), "before.json");
+    assert!(!told.slower, "{:?}", told.tests);
+    assert!(told.conditions[0].contains("20 % fewer clocks"), "{:?}", told.conditions);
+}
+
+#[test]
 fn noise_is_not_a_change() {
     let before = run(13_000.0, 20.0, &LAYERS);
     let after = run(12_000.0, 20.0, &LAYERS);
