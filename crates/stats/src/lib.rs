@@ -55,6 +55,7 @@ pub use interval::{rate_interval, series_interval, whole};
 pub use judgement::Judgement;
 pub use knee::knee;
 pub use quantile::{SAMPLES_BEYOND, quantile_interval, samples_needed, supported_percentiles};
+pub use random::Random;
 pub use recorder::Recorder;
 pub use row::ComparisonRow;
 pub use series::{SERIES_MOST, halve_series};

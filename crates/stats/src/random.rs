@@ -4,7 +4,7 @@
 
 /// Seeded source of random bits.
 #[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
     pub(crate) fn of_seed(seed: u64) -> Self {
@@ -12,16 +12,22 @@ impl Random {
     }
 
     /// Source `stream` of a seed: sources of one seed have nothing in common.
-    pub(crate) fn new(seed: u64, stream: u64) -> Self {
+    pub fn new(seed: u64, stream: u64) -> Self {
         let own = Random::of_seed(seed).bits();
         Random(Random(own ^ stream.wrapping_mul(0xd134_2543_de82_ef95)).bits())
     }
 
-    pub(crate) fn bits(&mut self) -> u64 {
+    /// The next 64 bits, each a fair coin.
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
+    }
+
+    /// Uniformly distributed, 0 or more and below 1.
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 

@@ -85,8 +85,14 @@ pub struct Number {
     pub text: String,
     /// Value in ns, bytes, or as a plain number; `None` where only the text can be compared.
     pub value: Option<f64>,
+    /// True of a time, a rate, a share or clocks, which a study may scale; sizes and counts are what they are.
+    pub scales: bool,
+    /// True when no document gives it and it was fitted to no claim.
+    pub assumed: bool,
     /// The words that it may be; none where it is no word.
     pub words: &'static [&'static str],
+    /// Smallest and largest likely value over this one; `None` where it is taken as exact.
+    pub range: Option<[f64; 2]>,
     /// Meaning of the number.
     pub meaning: &'static str,
 }

@@ -52,7 +52,7 @@ impl Origin {
 /// All numbers of a sheet and of those inside. What it does not have is left out.
 fn origins_of(sheet: &Sheet, top: bool, all: &mut Vec<Origin>) {
     for entry in sheet.entries() {
-        if entry.source != Source::Default || entry.text != "none" {
+        if entry.is_had() {
             all.push(Origin {
                 sheet: sheet.name.clone(),
                 top,

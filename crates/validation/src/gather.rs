@@ -19,7 +19,7 @@ use super::{basis, builtin};
 use iostack_study::sweep::axis::is_parameter;
 use iostack_study::sweep::command::{self, Parts};
 use iostack_study::sweep::plan::in_order;
-use iostack_study::sweep::pool::{Given, Task};
+use iostack_study::sweep::pool::{Given, RunWindow, Task};
 
 /// One run of an experiment.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ fn point(curve: &Curve, at: &str, targets: &dyn Targets) -> Planned {
         Parts { jobs: &file, sections: &[], device: &curve.device, changes: &changes, options: &options };
     let command = command::of(&parts, targets);
     let jobs = jobs(curve, &options);
-    let task = Task { device: curve.device.clone(), changes, jobs, steady: false };
+    let task = Task { device: curve.device.clone(), changes, jobs, window: RunWindow::Own };
     Planned { curve: curve.name.clone(), at: at.to_owned(), command, task, anew: curve.anew }
 }
 

@@ -101,11 +101,13 @@ fn boots(tasks: &[&Task], alone: &[bool]) -> Vec<Boot> {
 
 #[cfg(test)]
 mod tests {
+    use iostack_study::sweep::pool::RunWindow;
+
     use super::*;
 
     fn task(changes: &[(&str, &str)]) -> Task {
         let changes = changes.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        Task { device: "lab:tmerge".to_owned(), changes, jobs: Ok(Vec::new()), steady: false }
+        Task { device: "lab:tmerge".to_owned(), changes, jobs: Ok(Vec::new()), window: RunWindow::Own }
     }
 
     #[test]

@@ -17,6 +17,15 @@ pub struct SheetNumber {
     pub meaning: &'static str,
     /// Source of the value.
     pub source: Source,
+    /// False for a usual value that means nothing beside the others: the time limit of an order that is not this one.
+    pub applies: bool,
+}
+
+impl SheetNumber {
+    /// True for what the device has, whether the file says it or not.
+    pub fn is_had(&self) -> bool {
+        self.source != Source::Default || self.text != "none" && self.applies
+    }
 }
 
 /// Counts of a device's numbers by what they rest on.
@@ -41,9 +50,18 @@ impl Sheet {
                     None => (parameter.default.unwrap_or("").to_owned(), Source::Default),
                 };
                 let (key, unit, meaning) = (parameter.key, parameter.unit, parameter.meaning);
-                SheetNumber { key, text, unit, meaning, source }
+                let applies = parameter.only.is_none_or(|only| self.is_one_of(only));
+                SheetNumber { key, text, unit, meaning, source, applies }
             })
             .collect()
+    }
+
+    /// The first is a key, the others are values of it; see [`Parameter::only`](crate::sheet::Parameter::only).
+    fn is_one_of(&self, only: &[&str]) -> bool {
+        let usual = self.kind.parameters.iter().find(|parameter| parameter.key == only[0]);
+        let text = self.values.get(only[0]).map(|value| value.text.as_str());
+        let text = text.or(usual.and_then(|usual| usual.default)).unwrap_or_default();
+        only[1..].iter().any(|word| word.strip_prefix('!').map_or(text == *word, |other| text != other))
     }
 
     /// Sheets of the devices inside: the key that names them, and each.
@@ -55,9 +73,8 @@ impl Sheet {
     /// counted.
     pub fn tally(&self) -> SourceTally {
         let mut tally = SourceTally::default();
-        for entry in self.entries() {
+        for entry in self.entries().iter().filter(|entry| entry.is_had()) {
             match entry.source {
-                Source::Default if entry.text == "none" => {}
                 Source::Cited(_) => tally.sourced += 1,
                 Source::Fitted(_) => tally.fitted += 1,
                 Source::Assumed(_) | Source::Changed | Source::Default => tally.assumed += 1,

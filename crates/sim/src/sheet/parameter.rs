@@ -38,6 +38,9 @@ pub struct Parameter {
     pub default: Option<&'static str>,
     /// Meaning in one line.
     pub meaning: &'static str,
+    /// Another key of the kind and the values with which alone this number means anything; `!` before a value: all others.
+    #[serde(default, deserialize_with = "some_list")]
+    pub only: Option<&'static [&'static str]>,
 }
 
 /// A kind of device.
@@ -56,6 +59,12 @@ pub struct DeviceKind {
 /// A list that lives as long as the program: kinds are read once.
 fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(list: D) -> Result<&'static [T], D::Error> {
     Ok(Vec::deserialize(list)?.leak())
+}
+
+fn some_list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    some: D,
+) -> Result<Option<&'static [T]>, D::Error> {
+    list(some).map(Some)
 }
 
 fn kind_or_drive<'de, D: Deserializer<'de>>(kind: D) -> Result<Option<&'static str>, D::Error> {

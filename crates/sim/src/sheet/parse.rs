@@ -12,6 +12,9 @@ use crate::sheet::parameter::{DeviceKind, Parameter, Unit};
 use crate::sheet::source::Source;
 use crate::sheet::{catalogue, value};
 
+/// Origin of a sheet without a file.
+const NO_FILE: &str = "numbers alone";
+
 /// Devices inside devices; deeper is a file that contains itself.
 const DEPTH_MAX: u32 = 4;
 
@@ -58,7 +61,7 @@ fn blank(kind: &'static DeviceKind) -> Sheet {
         title: kind.about.to_owned(),
         about: String::new(),
         year: None,
-        origin: "numbers alone".to_owned(),
+        origin: NO_FILE.to_owned(),
         changed: Vec::new(),
         sources: Vec::new(),
         claims: Vec::new(),
@@ -126,8 +129,16 @@ fn parse(
     maker.sheet.sources = document.sources.into_iter().map(|(key, typed)| (key, typed.text)).collect();
     // A member that is exchanged need not exist.
     let exchanged = |key: &str| changes.iter().any(|(other, _)| other == key);
-    for number in &document.numbers {
+    let (own, inside): (Vec<_>, Vec<_>) =
+        document.numbers.iter().partition(|number| maker.parameter(&number.key).is_some());
+    for number in own {
         maker.number(number, &mut reader, !exchanged(&number.key));
+    }
+    let is_member =
+        |key: &str| matches!(maker.parameter(key), Some(known) if matches!(known.unit, Unit::Device(_)));
+    let member_given = changes.iter().any(|(key, _)| is_member(key));
+    for number in inside {
+        maker.number_inside(number, &mut reader, member_given);
     }
     maker.change(changes, "--set");
     maker.missing(name);
@@ -265,6 +276,26 @@ impl Maker {
         }
     }
 
+    /// A number of the file that is one of a sheet inside: `[os]` in the file of a platform.
+    fn number_inside(&mut self, number: &Number, reader: &mut Reader, member_given: bool) {
+        let sources = self.sheet.sources.clone();
+        let has = |member: &&mut Sheet| member.kind.parameters.iter().any(|known| known.key == number.key);
+        let Some(member) = self.sheet.members.values_mut().find(has) else {
+            // One of a member that another takes the place of; else this says that there is none.
+            if !member_given {
+                self.number(number, reader, false);
+            }
+            return;
+        };
+        let mut maker = Maker { sheet: member.clone(), depth: self.depth + 1, problems: Vec::new() };
+        // Once from its own file, once from this one; twice in one file is no TOML.
+        maker.sheet.values.remove(&number.key);
+        maker.number(number, reader, true);
+        maker.sheet.sources.extend(sources.into_iter().filter(|known| !member.sources.contains(known)));
+        self.problems.extend(maker.problems);
+        *member = maker.sheet;
+    }
+
     /// A sheet inside, which must be of `kind`, or any drive.
     fn member(&mut self, key: &str, kind: Option<&str>, name: &str, place: &str) {
         if name == "none" {
@@ -277,7 +308,11 @@ impl Maker {
             let remedy = "name a device that does not contain this one".to_owned();
             return self.problems.push(SheetError { place: place.to_owned(), what, remedy });
         }
-        match load(name, &[], &self.sheet.folder, depth + 1) {
+        // The name of a kind: its numbers stand in the file of the platform, or are changed.
+        let of_kind = KINDS.iter().find(|kind| kind.name == name && catalogue::text(name).is_none());
+        let loaded =
+            of_kind.map_or_else(|| load(name, &[], &self.sheet.folder, depth + 1), |kind| Ok(blank(kind)));
+        match loaded {
             Ok(sheet) if kind.map_or(sheet.kind.is_drive(), |kind| sheet.kind.name == kind) => {
                 self.sheet.members.insert(key.to_owned(), sheet);
             }
@@ -347,12 +382,19 @@ impl Maker {
         }
     }
 
+    /// Finds what must be said and is not, here and of sheets inside that have no file of their own.
     fn missing(&mut self, name: &str) {
-        let known = &self.sheet.values;
-        let required = self.sheet.kind.parameters.iter().filter(|parameter| parameter.default.is_none());
-        for parameter in required.filter(|parameter| !known.contains_key(parameter.key)) {
-            let (place, what) = (name.to_owned(), format!("`{}` is missing", parameter.key));
-            self.problems.push(SheetError { place, what, remedy: format!("add it: {}", parameter.meaning) });
+        let inside = self.sheet.members.values().filter(|member| member.origin == NO_FILE);
+        for sheet in inside.chain([&self.sheet]) {
+            let required = sheet.kind.parameters.iter().filter(|parameter| parameter.default.is_none());
+            for parameter in required.filter(|parameter| !sheet.values.contains_key(parameter.key)) {
+                let (place, what) = (name.to_owned(), format!("`{}` is missing", parameter.key));
+                self.problems.push(SheetError {
+                    place,
+                    what,
+                    remedy: format!("add it: {}", parameter.meaning),
+                });
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 //! The outcome holds nothing of the machine that simulates, so that the same seed writes the same bytes everywhere.
 
 mod all;
+mod likely;
 mod place;
 
 use std::cell::RefCell;
@@ -18,7 +19,7 @@ use iostack_workload::trace::{OpenFifo, Opened, kept};
 
 use crate::engine::World;
 use crate::run::{self, Ran, Replay, RunOptions};
-use crate::sheet::{Sheet, SheetNumber, Unit};
+use crate::sheet::{Sheet, SheetNumber, Source, Unit};
 pub use all::{PREFIX, SIMULATED, Simulations};
 use place::SimulatedPlace;
 
@@ -82,7 +83,8 @@ fn numbers(sheet: &Sheet) -> Vec<Number> {
 }
 
 fn number(entry: SheetNumber) -> Number {
-    let SheetNumber { key, text, unit, meaning, .. } = entry;
+    let range = likely::range(&entry);
+    let SheetNumber { key, text, unit, meaning, source, .. } = entry;
     let value = match unit {
         Unit::Time => text.parse::<Nanos>().ok().map(|time| time.0 as f64),
         Unit::Bytes => text.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64),
@@ -91,7 +93,10 @@ fn number(entry: SheetNumber) -> Number {
         Unit::Rate | Unit::PerSecond | Unit::Word(_) | Unit::Device(_) => None,
     };
     let words = if let Unit::Word(words) = unit { words } else { &[] };
-    Number { key: key.to_owned(), text, value, words, meaning }
+    let scales = matches!(unit, Unit::Time | Unit::Rate | Unit::Share | Unit::PerSecond | Unit::Number)
+        && text != "none";
+    let assumed = matches!(source, Source::Assumed(_) | Source::Default);
+    Number { key: key.to_owned(), text, value, range, scales, assumed, words, meaning }
 }
 
 impl Target for SimulatedTarget {
@@ -116,7 +121,14 @@ impl Target for SimulatedTarget {
         *self.spans.borrow_mut() = ran.timeline;
         let iostack = env!("CARGO_PKG_VERSION").to_owned();
         let machine = Machine::default();
-        Ok(OutcomeFile { schema: SCHEMA, iostack, started_unix_ms: 0, machine, outcomes: ran.outcomes })
+        Ok(OutcomeFile {
+            schema: SCHEMA,
+            iostack,
+            started_unix_ms: 0,
+            machine,
+            outcomes: ran.outcomes,
+            prediction: None,
+        })
     }
 
     fn occupy<'a>(&'a self, wishes: &Wishes, _: &dyn Audience) -> anyhow::Result<Box<dyn Session + 'a>> {

@@ -211,3 +211,70 @@ fn a_file_that_contains_itself_is_refused() {
         "{error}"
     );
 }
+
+/// A platform whose members have no files of their own.
+const WHOLE: &str = r#"
+name = "whole"
+title = "A platform in one file"
+kind = "platform"
+
+[sources]
+measured = "a measurement"
+
+[platform]
+cores = { value = "2", source = "measured: a" }
+ghz = { value = "2.5", source = "measured: a" }
+os = { value = "linux-6.1", assumed = "near" }
+adapter = { value = "nvme", assumed = "usual" }
+drive = { value = "zero", assumed = "its numbers stand below" }
+
+[os]
+vfs = { value = "2000", source = "measured: a" }
+
+[zero]
+latency = { value = "10us", source = "measured: a" }
+"#;
+
+#[test]
+fn the_file_of_a_platform_may_say_numbers_of_its_members() {
+    let sheet = parse(WHOLE).expect("sound");
+    let os = sheet.device("platform.os").expect("it has one");
+    assert_eq!((os.number("os.vfs"), os.number("os.block")), (Ok(2000.0), Ok(1219.0)));
+    let vfs = os.entries().into_iter().find(|entry| entry.key == "os.vfs").expect("a number");
+    assert_eq!(vfs.source, Source::Cited("measured: a".to_owned()));
+    assert!(
+        os.sources.iter().any(|(key, _)| key == "measured") && os.sources.iter().any(|(key, _)| key == "lab")
+    );
+    assert_eq!(
+        sheet.device("platform.drive").expect("it has one").time("zero.latency"),
+        Ok(Nanos::micros(10))
+    );
+}
+
+#[test]
+fn a_member_that_is_named_by_its_kind_has_all_its_numbers_in_the_file() {
+    let with = |from: &str, to: &str| parse(&WHOLE.replace(from, to));
+    let dram = "[dram]\ncapacity = { value = \"1GiB\", assumed = \"a\" }\ncommand = { value = \"1us\", assumed = \"a\" }\n";
+    let of_kind = with("\"zero\"", "\"dram\"").expect_err("numbers are missing").to_string();
+    assert!(of_kind.contains("a platform device has no `zero.latency`"), "{of_kind}");
+    let text = WHOLE
+        .replace("\"zero\"", "\"dram\"")
+        .replace("[zero]\nlatency = { value = \"10us\", source = \"measured: a\" }", dram);
+    let missing = parse(&text).expect_err("a number is missing").to_string();
+    assert!(missing.contains("`dram.rate` is missing") && !missing.contains("dram.capacity"), "{missing}");
+    let whole = text + "rate = { value = \"1GB/s\", assumed = \"a\" }\n";
+    assert_eq!(parse(&whole).expect("sound").device("platform.drive").expect("it has one").name, "dram");
+    let wrong = with("value = \"2000\"", "value = \"fast\"").expect_err("no number").to_string();
+    assert!(wrong.contains("mine.toml:17") && wrong.contains("os.vfs = fast"), "{wrong}");
+}
+
+#[test]
+fn another_drive_takes_the_place_of_one_whose_numbers_the_file_says() {
+    let with = |change: (&str, &str)| {
+        Sheet::parse(WHOLE, Path::new("mine.toml"), &[(change.0.to_owned(), change.1.to_owned())])
+    };
+    let exchanged = with(("platform.drive", "x25e")).expect("its own file says all of it");
+    assert_eq!(exchanged.device("platform.drive").expect("it has one").name, "x25e");
+    assert_eq!(exchanged.device("platform.os").expect("it has one").number("os.vfs"), Ok(2000.0));
+    assert!(with(("platform.cores", "4")).is_ok());
+}

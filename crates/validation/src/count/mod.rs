@@ -53,11 +53,17 @@ impl Counter<'_> {
             let booted: anyhow::Result<Vec<Booted>> =
                 (0..self.boots).map(|boot| self.boot(group, done + boot, all, begun)).collect();
             if self.talk.stop().load(Ordering::Relaxed) || !go_on {
-                costs.extend(self.of_group(group, &booted?)?);
+                costs.extend(self.of_group(group, &booted?));
                 continue;
             }
-            match booted.and_then(|booted| self.of_group(group, &booted)) {
-                Ok(counted) => costs.extend(counted),
+            match booted {
+                Ok(booted) => {
+                    costs.extend(self.of_group(group, &booted).into_iter().inspect(|(index, cost)| {
+                        if let Err(error) = cost {
+                            self.talk.warn(&format!("{}: {error:#}", specs[*index].command()));
+                        }
+                    }));
+                }
                 Err(error) => {
                     self.talk.warn(&format!("{}: {error:#}", group.request.device));
                     let why = format!("{error:#}");
@@ -70,16 +76,11 @@ impl Counter<'_> {
         Ok(costs.into_iter().map(|(_, cost)| cost).collect())
     }
 
-    fn of_group(
-        &self,
-        group: &BootGroup<'_>,
-        booted: &[Booted],
-    ) -> anyhow::Result<Vec<(usize, anyhow::Result<IoCost>)>> {
+    fn of_group(&self, group: &BootGroup<'_>, booted: &[Booted]) -> Vec<(usize, anyhow::Result<IoCost>)> {
         let specs = group.specs.iter().enumerate();
-        let costs = specs.map(|(place, &(index, spec))| {
-            Ok((index, Ok(self.tabulate(spec, &group.request, booted, place)?)))
-        });
-        costs.collect()
+        specs
+            .map(|(place, &(index, spec))| (index, self.tabulate(spec, &group.request, booted, place)))
+            .collect()
     }
 
     fn boot(&self, group: &BootGroup<'_>, done: u32, all: u32, begun: Instant) -> anyhow::Result<Booted> {

@@ -1,8 +1,8 @@
 //! One case to count, in the words of flags and of `--diff`.
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use iostack_lab::Request;
-use iostack_lab::guest::Measure;
+use iostack_lab::guest::{Measure, Way};
 use iostack_lab::targets::LabFlags;
 use iostack_model::answers::{CostCase, IoCost};
 use iostack_model::{Bytes, Direction};
@@ -22,8 +22,8 @@ pub struct Spec {
     pub lab: LabFlags,
     /// Reads or writes.
     pub direction: Direction,
-    /// I/Os go by `io_uring`, otherwise by psync.
-    pub ring: bool,
+    /// Way of the I/Os.
+    pub way: Way,
     /// Through the page cache.
     pub buffered: bool,
     /// Size of an I/O.
@@ -43,7 +43,7 @@ impl Spec {
             set: Vec::new(),
             lab: LabFlags::default(),
             direction: Direction::Read,
-            ring: false,
+            way: Way::default(),
             buffered: false,
             block_bytes: 4096,
             ios: 1000,
@@ -54,7 +54,7 @@ impl Spec {
     pub fn command(&self) -> String {
         let mut words = vec![format!("iostack lab cost {}", self.device)];
         words.extend((self.direction == Direction::Write).then(|| "--op write".to_owned()));
-        words.extend(self.ring.then(|| "--engine io_uring".to_owned()));
+        words.extend((self.way != Way::default()).then(|| format!("--engine {}", self.way)));
         words.extend((self.block_bytes != 4096).then(|| format!("--block-size {}", self.block_bytes)));
         words.extend(self.buffered.then(|| "--buffered".to_owned()));
         words.extend(self.set.iter().map(|one| format!("--set {one}")));
@@ -102,7 +102,7 @@ impl Spec {
             "tracepoint" if no => self.lab.tracepoint.clear(),
             "tracepoint" => self.lab.tracepoint.push(value.to_owned()),
             "op" => self.direction = direction(value)?,
-            "engine" => self.ring = ring(value)?,
+            "engine" => self.way = way(value)?,
             "block-size" => self.block_bytes = value.parse::<Bytes>()?.0,
             "buffered" => self.buffered = yes(value)?,
             _ => match key.strip_prefix("set.") {
@@ -122,6 +122,12 @@ impl Spec {
             let typed = self.block_bytes;
             bail!("a block of {typed} bytes cannot be counted; choose a power of two from 512 to 64k");
         }
+        let Way { cached, flush, .. } = self.way;
+        let write = self.direction == Direction::Write;
+        if (cached || flush) && !(self.buffered && flush == write) {
+            let (way, op) = (self.way, if flush { "write" } else { "read" });
+            bail!("`{way}` is of the page cache; give --op {op} and --buffered, too");
+        }
         self.lab.request(&self.device, &self.set, BROUGHT)
     }
 
@@ -129,7 +135,7 @@ impl Spec {
     pub fn measure(&self) -> Measure {
         Measure {
             direction: self.direction,
-            ring: self.ring,
+            way: self.way,
             buffered: self.buffered,
             block_bytes: self.block_bytes,
             ios: self.ios,
@@ -144,7 +150,7 @@ impl Spec {
             device: request.device.clone(),
             options: request.options.clone(),
             direction: self.direction,
-            engine: if self.ring { "io_uring" } else { "psync" }.to_owned(),
+            engine: self.way.to_string(),
             block_bytes: self.block_bytes,
             file_system: request.file_system.clone(),
             buffered: self.buffered,
@@ -174,13 +180,9 @@ pub fn direction(value: &str) -> anyhow::Result<Direction> {
     }
 }
 
-/// `psync` or `io_uring`.
-pub fn ring(value: &str) -> anyhow::Result<bool> {
-    match value {
-        "psync" => Ok(false),
-        "io_uring" => Ok(true),
-        _ => bail!("`{value}` is no engine that is counted; choose psync or io_uring"),
-    }
+/// A way such as `psync` or `io_uring+files/8`.
+pub fn way(value: &str) -> anyhow::Result<Way> {
+    value.parse().map_err(|wrong: String| anyhow!(wrong))
 }
 
 #[cfg(test)]
@@ -197,7 +199,7 @@ mod tests {
         assert_eq!(changed.lab.kernel.as_deref(), Some("6.12"));
         assert_eq!(changed.set, ["copy=0"]);
         assert_eq!(changed.direction, Direction::Write);
-        assert!(changed.buffered && !changed.ring);
+        assert!(changed.buffered && changed.way == Way::default());
         assert_eq!(format!("{:?}", spec().changed(".").expect("no change")), format!("{:?}", spec()));
     }
 

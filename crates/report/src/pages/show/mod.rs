@@ -8,6 +8,7 @@
 
 mod part_letters;
 mod parts;
+mod sizing;
 mod way;
 mod way_letters;
 
@@ -32,6 +33,8 @@ pub fn show(picture: &DevicePicture) -> Document {
         all.doubts.note(&outcome.caveats, &card.name);
         all.sections.push(full(picture, outcome, inside));
     }
+    all.sections.extend(picture.ranking.as_ref().map(sizing::ranking));
+    all.sections.extend(picture.sizing.as_ref().map(sizing::sizing));
     all.sections.push(numbers(card, "", "numbers"));
     for (at, member) in card.members.iter().enumerate() {
         all.sections.push(of_member(member, picture.roles.get(at).map(String::as_str)));

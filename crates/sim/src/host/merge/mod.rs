@@ -58,6 +58,8 @@ enum Duty {
     Rings,
     /// Its command is in the drive.
     Polls,
+    /// So it is; meanwhile it prepares the next one for a caller that sleeps.
+    Prepares,
     /// Its command is through.
     Retires,
     /// It hands out the results of its command.
@@ -101,9 +103,12 @@ struct Gate {
     /// A thread keeps the queue's lock while it polls.
     held: bool,
     timer: Option<Time>,
-    /// Thread that prepares the next command.
+    /// Thread that polls for the next command, and prepares it unless a deputy does.
     staged: Option<u32>,
     ready: bool,
+    /// Thread that polls for the last command; and whether it prepares the next one for a thread that sleeps.
+    poller: Option<u32>,
+    is_deputy: bool,
     lore: Lore,
 }
 

@@ -16,7 +16,8 @@
 //! the heir holds the doorbell for them: [`iostack_batch::Gathering::hold_ns`]. Else it leaves half of the callers to the next
 //! command, so that the drive works for one half while the other is on its way back. Callers who have nothing else to do are winners
 //! and heirs themselves, as in `stm`; for those who go on with their program, such as delayed writes, two threads of the
-//! kernel take turns, and no threshold and no timer plugs them, as they do in `atm`.
+//! kernel take turns, and no threshold and no timer plugs them, as they do in `atm`. Where cores are few, the winner prepares for an
+//! heir that sleeps on: `staged.rs`.
 
 use std::collections::VecDeque;
 
@@ -60,7 +61,7 @@ pub(crate) struct Waits<'a> {
 
 impl Waits<'_> {
     /// The first that nobody was told to dispatch, of those that pass.
-    fn first(&self, passes: impl Fn(&Waiting) -> bool) -> Option<&Waiting> {
+    pub(super) fn first(&self, passes: impl Fn(&Waiting) -> bool) -> Option<&Waiting> {
         self.waiting.iter().find(|each| !each.called && passes(each))
     }
 

@@ -3,11 +3,14 @@
 //! A thread that was called prepares: that takes the clocks of a command. Then it spins on its core until the drive is free,
 //! and for as long as the rule holds the command back. What waits at the doorbell rides: to add a request to a command that
 //! is open costs no clocks of its own, as it costs none in the other subsystems.
+//!
+//! Two threads that spin leave nobody a core to bring requests where there are few. There the one that polls prepares for the
+//! caller that waits longest, as its *deputy*: it rings as soon as its own command ends, then wakes that caller to poll.
 
 use iostack_batch::{BatchFit, Gathering, Returns};
 
 use super::steps::Asker;
-use super::{Duty, Merge, PLUG};
+use super::{Duty, Gate, Merge, PLUG};
 use crate::engine::{CALLER_SHIFT, RequestId, Sim, Time, token};
 use crate::host::part::Host;
 use crate::host::thread::ThreadState;
@@ -60,9 +63,82 @@ impl Merge {
         let idle_ns = (now - free_since.max(ready_since)) as f64;
         self.gathering(at, idle_ns).hold_ns(self.saved_ns(at)).map(|ns| ns.ceil() as u64)
     }
+
+    /// Threads that only wait for drives, on a core each.
+    fn spinning(&self) -> usize {
+        let spinning = |gate: &Gate| {
+            let heir = u32::from(gate.staged.is_some() && !gate.is_deputy);
+            (self.outstanding - gate.room + heir) as usize
+        };
+        self.gates.iter().map(spinning).sum()
+    }
+
+    /// One more that spins would leave no core to those who bring requests.
+    pub(super) fn is_short_of(&self, cores: usize) -> bool {
+        self.spinning() + 1 >= cores
+    }
+
+    /// Those that spin leave none already: they give way.
+    pub(super) fn gives_way(&self, cores: usize) -> bool {
+        self.policy.subsystem.stages() && self.spinning() >= cores
+    }
+
+    /// Next task of a thread whose command is in the drive, or was: the doorbell of the next comes first.
+    pub(super) fn next_duty(&self, index: u32) -> Duty {
+        let seat = &self.seats[index as usize];
+        let gate = &self.gates[seat.gate];
+        let rings = gate.is_deputy && gate.poller == Some(index) && gate.ready && gate.room > 0;
+        if rings { Duty::Rings } else { seat.after() }
+    }
 }
 
 impl Host {
+    /// The drive is busy and cores are few: the thread that polls prepares, if it can, for `heir`, which sleeps on.
+    /// Without a caller it is a thread of the kernel's: itself, if it is one.
+    pub(super) fn leave_to_poller(&mut self, at: usize, heir: Option<u32>, sim: &mut Sim) {
+        let merge = self.merging();
+        let Some(poller) = merge.gates[at].poller else { return };
+        let is_worker = poller as usize >= merge.callers;
+        let worker = if is_worker { Some(poller) } else { merge.free_worker(at) };
+        let Some(heir) = heir.or(worker) else { return };
+        let has_core =
+            matches!(self.threads[poller as usize].state, ThreadState::Running | ThreadState::Spins);
+        if self.duty(poller) != Duty::Polls || !has_core {
+            return;
+        }
+        let merge = self.merging();
+        let gate = &mut merge.gates[at];
+        (gate.staged, gate.is_deputy) = (Some(heir), true);
+        if let Some(each) = gate.waiting.iter_mut().find(|each| each.thread == heir && each.stands) {
+            each.called = true;
+        }
+        merge.seats[poller as usize].duty = Duty::Prepares;
+        self.rouse(poller, sim);
+    }
+
+    /// The thread polls, and has found something to prepare.
+    pub(super) fn looks_ahead(&mut self, index: u32, sim: &mut Sim) -> bool {
+        let cores = self.crew.cores.len();
+        let merge = self.merging();
+        let at = merge.seats[index as usize].gate;
+        if merge.policy.subsystem.stages() && merge.is_short_of(cores) {
+            self.ask(at, Asker::Thread(index), sim);
+        }
+        self.duty(index) == Duty::Prepares
+    }
+
+    /// A thread wakes another, whose task has changed.
+    fn hands_to(&mut self, from: u32, to: u32, sim: &mut Sim) {
+        if from != to {
+            if self.threads[to as usize].state == ThreadState::Out {
+                self.stop_spinning(from, sim.now());
+                let wake = self.ledger.once(self.paths.wake);
+                self.crew.run(self.threads[from as usize].core, sim.now(), wake);
+            }
+            self.rouse(to, sim);
+        }
+    }
+
     /// A request came to the gate: somebody may hold a command for it.
     pub(super) fn joins(&mut self, at: usize, sim: &mut Sim) {
         let now = sim.now();
@@ -74,11 +150,15 @@ impl Host {
     pub(super) fn prepared(&mut self, index: u32, sim: &mut Sim) {
         let now = sim.now();
         let merge = self.merging();
-        let seat = &mut merge.seats[index as usize];
-        seat.duty = Duty::Staged;
-        let at = seat.gate;
+        let at = merge.seats[index as usize].gate;
         let gate = &mut merge.gates[at];
         (gate.ready, gate.lore.ready_since) = (true, now);
+        if merge.seats[index as usize].duty == Duty::Prepares {
+            merge.seats[index as usize].duty = merge.seats[index as usize].after();
+            self.may_ring(at, sim);
+            return self.go_on(index, sim);
+        }
+        merge.seats[index as usize].duty = Duty::Staged;
         // A drive that is free needs no look: it was seen to be.
         if gate.room > 0 && merge.hold_ns(at, now).is_none() {
             return self.rings(index, sim);
@@ -93,47 +173,59 @@ impl Host {
         let merge = self.merging();
         let gate = &merge.gates[at];
         let (Some(heir), true) = (gate.staged, gate.ready && gate.room > 0) else { return };
-        if merge.seats[heir as usize].duty != Duty::Staged {
+        let deputy = gate.poller.filter(|_| gate.is_deputy);
+        if deputy.is_none() && merge.seats[heir as usize].duty != Duty::Staged {
             return;
         }
-        if let Some(ns) = merge.hold_ns(at, now) {
+        // Who would hold for those whose results it has still to hand out goes at once.
+        if let Some(ns) = merge.hold_ns(at, now).filter(|_| deputy != Some(heir)) {
             let gate = &mut merge.gates[at];
+            gate.is_deputy = false;
             if gate.timer != Some(now + ns) {
                 gate.timer = Some(now + ns);
                 sim.wake_at(now + ns, token(PLUG, at as u32));
             }
+            if let Some(deputy) = deputy {
+                // Those whom it is held for have their results from the deputy.
+                merge.seats[heir as usize].duty = Duty::Staged;
+                self.hands_to(deputy, heir, sim);
+            }
             return;
         }
-        merge.seats[heir as usize].duty = Duty::Rings;
-        self.rouse(heir, sim);
+        let rings = deputy.unwrap_or(heir);
+        merge.seats[rings as usize].duty = Duty::Rings;
+        self.rouse(rings, sim);
     }
 
     /// The doorbell of a command that was prepared: all that waits rides.
     pub(in crate::host) fn rings(&mut self, index: u32, sim: &mut Sim) {
         let now = sim.now();
         let merge = self.merging();
-        let who = ((index as usize) < merge.callers).then_some(index);
         let at = merge.seats[index as usize].gate;
+        let owner = merge.gates[at].staged.unwrap_or(index);
+        let who = ((owner as usize) < merge.callers).then_some(owner);
         let mut command = merge.take(at, who, now);
         let gate = &mut merge.gates[at];
-        (gate.staged, gate.ready) = (None, false);
+        (gate.staged, gate.ready, gate.is_deputy) = (None, false, false);
+        merge.seats[index as usize].duty = merge.seats[index as usize].after();
         self.threads[index as usize].keeps_core = false;
         if command.is_empty() {
-            let merge = self.merging();
-            merge.seats[index as usize].duty = Duty::Free;
             return self.go_on(index, sim);
         }
         // The thread stays until the last is through, so that its own may be the last.
-        command.sort_by_key(|&id| sim.request(id).user >> CALLER_SHIFT == index);
+        command.sort_by_key(|&id| sim.request(id).user >> CALLER_SHIFT == owner);
         let bytes: u64 = command.iter().map(|&id| u64::from(sim.request(id).length)).sum();
         let merge = self.merging();
         let gate = &mut merge.gates[at];
         gate.room -= 1;
+        gate.poller = Some(owner);
         (gate.lore.rung, gate.lore.pages) = (now, bytes.div_ceil(4096) as u32);
         gate.lore.inside += command.len();
-        let seat = &mut merge.seats[index as usize];
-        (seat.left, seat.duty) = (command.len(), Duty::Polls);
-        self.ring_for(at, &command, index, self.threads[index as usize].core, sim);
+        let seat = &mut merge.seats[owner as usize];
+        seat.left = command.len();
+        seat.duty = seat.after();
+        self.ring_for(at, &command, owner, self.threads[index as usize].core, sim);
+        self.hands_to(index, owner, sim);
         self.ask(at, Asker::Thread(index), sim);
         self.go_on(index, sim);
     }
@@ -146,11 +238,13 @@ impl Host {
         seat.left -= 1;
         seat.done.push(id);
         let (at, is_last) = (seat.gate, seat.left == 0);
-        if seat.duty == Duty::Polls {
+        let gate = &mut merge.gates[at];
+        let is_deputy = gate.is_deputy && gate.poller == Some(owner);
+        // A deputy rings before it hands out; what ends together is not begun with.
+        if seat.duty == Duty::Polls && (is_last || !is_deputy || gate.lore.streams) {
             seat.duty = Duty::Retires;
         }
         let all = merge.outstanding;
-        let gate = &mut merge.gates[at];
         gate.lore.returns.served(now, 1);
         gate.lore.inside -= 1;
         // What ends after another of its command did not end with it.
@@ -163,11 +257,14 @@ impl Host {
                 gate.lore.fit.observe(gate.lore.pages, (now - gate.lore.rung) as f64);
             }
         }
+        if is_last && is_deputy {
+            self.may_ring(at, sim);
+        }
         if self.duty(owner) == Duty::Retires && self.threads[owner as usize].state == ThreadState::Spins {
             self.threads[owner as usize].keeps_core = false;
             self.rouse(owner, sim);
         }
-        if is_last {
+        if is_last && !is_deputy {
             self.may_ring(at, sim);
         }
     }
@@ -182,7 +279,7 @@ impl Host {
             seat.command = done;
             seat.duty = Duty::HandsOut;
         } else {
-            merge.seats[index as usize].duty = merge.seats[index as usize].after();
+            merge.seats[index as usize].duty = merge.next_duty(index);
             for id in done {
                 self.complete_elsewhere(id, sim);
             }

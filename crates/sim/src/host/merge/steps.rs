@@ -97,10 +97,16 @@ impl Host {
             let state = self.threads[each.thread as usize].state;
             each.awake = matches!(state, ThreadState::Spins | ThreadState::Running);
         }
-        let Some(waits) = Merge::view(gate, merge.outstanding, now) else { return };
-        match merge.policy.turn(&waits) {
+        let Some(waits) = Merge::view(&merge.gates[at], merge.outstanding, now) else { return };
+        let turn = merge.policy.turn(&waits);
+        if merge.gates[at].room == 0 && merge.is_short_of(self.crew.cores.len()) {
+            let oldest = waits.first(|each| each.stands).map(|each| each.thread);
+            return self.leave_to_poller(at, if turn == QueueTurn::Worker { None } else { oldest }, sim);
+        }
+        match turn {
             QueueTurn::Nobody => {}
             QueueTurn::Not(until) => {
+                let gate = &mut merge.gates[at];
                 if gate.timer != Some(until) {
                     gate.timer = Some(until);
                     sim.wake_at(until, token(PLUG, at as u32));
@@ -158,12 +164,21 @@ impl Host {
             Duty::Free if (index as usize) < self.merging().callers => return false,
             Duty::Free => self.sleep(index, sim),
             Duty::Waits => self.wait_in_line(index, sim),
+            Duty::Polls if self.looks_ahead(index, sim) => self.begin_step(index, sim),
             Duty::Polls | Duty::Staged => {
-                // In the kernel, and not to be displaced.
-                self.threads[index as usize].keeps_core = true;
-                self.spin(index, sim);
+                // In the kernel, and not to be displaced, as long as others have a core.
+                let cores = self.crew.cores.len();
+                let gives_way = self.merging().gives_way(cores);
+                self.threads[index as usize].keeps_core = !gives_way;
+                if gives_way && !self.crew.queue.is_empty() {
+                    self.yields(index, sim);
+                } else {
+                    self.spin(index, sim);
+                }
             }
-            Duty::Dispatches | Duty::Rings | Duty::Retires | Duty::HandsOut => self.begin_step(index, sim),
+            Duty::Dispatches | Duty::Prepares | Duty::Rings | Duty::Retires | Duty::HandsOut => {
+                self.begin_step(index, sim);
+            }
         }
         true
     }
@@ -204,6 +219,7 @@ impl Host {
             Duty::Waits | Duty::Polls | Duty::Staged => {
                 Some((ThreadStep::Look, self.ledger.once(self.paths.look)))
             }
+            Duty::Prepares => Some((ThreadStep::Dispatch, self.ledger.once(merge.costs.dispatch))),
             Duty::Dispatches if merge.policy.subsystem.stages() => {
                 Some((ThreadStep::Dispatch, self.ledger.once(merge.costs.dispatch)))
             }
@@ -391,9 +407,9 @@ impl Host {
 
     /// Each has its result: those who slept or spun for it, and the thread itself.
     pub(in crate::host) fn handed_out(&mut self, index: u32, sim: &mut Sim) {
-        let seat = &mut self.merging().seats[index as usize];
-        seat.duty = seat.after();
-        let command = std::mem::take(&mut seat.command);
+        let merge = self.merging();
+        merge.seats[index as usize].duty = merge.next_duty(index);
+        let command = std::mem::take(&mut merge.seats[index as usize].command);
         for id in command {
             sim.spend(id, Stage::Complete);
             let thread = sim.request(id).user >> CALLER_SHIFT;

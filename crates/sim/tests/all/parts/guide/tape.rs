@@ -8,10 +8,10 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
     name: "tape",
     about: "one reel: winding takes time by distance, then data stream",
     parameters: &[
-        Parameter { key: "tape.capacity", unit: Unit::Bytes, default: None, meaning: "of the reel" },
-        Parameter { key: "tape.rate", unit: Unit::Rate, default: None, meaning: "of streaming" },
-        Parameter { key: "tape.wind", unit: Unit::Time, default: None, meaning: "from end to end" },
-        Parameter { key: "tape.start", unit: Unit::Time, default: Some("2s"), meaning: "until it winds" },
+        Parameter { key: "tape.capacity", unit: Unit::Bytes, default: None, meaning: "the reel", only: None },
+        Parameter { key: "tape.rate", unit: Unit::Rate, default: None, meaning: "of streaming", only: None },
+        Parameter { key: "tape.wind", unit: Unit::Time, default: None, meaning: "end to end", only: None },
+        Parameter { key: "tape.start", unit: Unit::Time, default: Some("2s"), meaning: "before", only: None },
     ],
 };
 
