@@ -18,6 +18,7 @@ mod layout;
 pub mod outside;
 mod raid;
 mod request;
+pub mod sheet;
 mod symbols;
 mod sys;
 pub mod targets;

@@ -27,6 +27,8 @@ use iostack_model::Direction;
 use iostack_model::answers::{BudgetVerdict, CostCase, CostChange, IoCost};
 use serde::{Deserialize, Serialize};
 
+use crate::guest::Way;
+
 /// The tag allocator's random hint takes a step of 8 instructions.
 const TOLERANCE: u64 = 8;
 
@@ -40,7 +42,7 @@ pub struct Budget {
     pub device: String,
     /// Read or write.
     pub direction: Direction,
-    /// `psync` or `io_uring`.
+    /// Way of the I/Os: `psync`, `io_uring+files`.
     #[serde(default = "psync")]
     pub engine: String,
     /// Release of the kernel, or its beginning.
@@ -123,11 +125,7 @@ fn check_figures(budget: &Budget) -> anyhow::Result<()> {
     let layers: u64 = budget.layers.values().sum();
     ensure!(budget.instructions > 0, "`instructions` is 0; write what `iostack lab cost` counted");
     ensure!(budget.direction != Direction::Trim, "`direction` is trim; write `read` or `write`");
-    let engine = &budget.engine;
-    ensure!(
-        ["psync", "io_uring"].contains(&&**engine),
-        "`engine` is `{engine}`; write `psync` or `io_uring`"
-    );
+    budget.engine.parse::<Way>().map_err(|wrong| anyhow!("`engine`: {wrong}"))?;
     ensure!(
         layers <= budget.instructions,
         "`layers` is {layers} together; that is more than `instructions`; write what `iostack lab cost` counted"

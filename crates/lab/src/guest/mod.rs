@@ -17,6 +17,7 @@ mod region;
 mod sections;
 mod trial;
 mod watch;
+mod way;
 
 use std::path::PathBuf;
 
@@ -30,6 +31,7 @@ pub(crate) use furnish::furnish;
 pub use log::KernelLog;
 pub use near_side::{next_order, tell};
 pub use trial::{Findings, Trial, TrialKind};
+pub use way::{BATCH_MOST, Door, Way};
 
 /// Path of the plan in the guest.
 pub const PLAN: &str = "/lab/plan.json";
@@ -103,8 +105,8 @@ pub enum Work {
 pub struct Measure {
     /// Reads or writes.
     pub direction: Direction,
-    /// Through `io_uring`, one at a time, instead of `pread` and `pwrite`.
-    pub ring: bool,
+    /// Way of the I/Os.
+    pub way: Way,
     /// Through the page cache.
     pub buffered: bool,
     /// Size of each.

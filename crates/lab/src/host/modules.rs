@@ -110,13 +110,13 @@ fn needs(module: &[u8]) -> Vec<String> {
     names.split(',').filter(|name| !name.is_empty()).map(normal).collect()
 }
 
-/// The names of a module's parameters: `parmtype=NAME:TYPE`, which the kernel passes over in silence when it is mistyped.
+/// The names of a module's parameters: `parmtype=NAME:TYPE`, or, where code of the module's own reads it, `parm=NAME:MEANING`
+/// alone. The kernel passes over in silence what is mistyped.
 pub fn parameters(module: &[u8]) -> Vec<String> {
-    let mut names: Vec<String> = told(module, "parmtype=")
-        .iter()
-        .filter_map(|line| Some(line.split_once(':')?.0.to_owned()))
-        .collect();
+    let lines = ["parmtype=", "parm="].into_iter().flat_map(|key| told(module, key));
+    let mut names: Vec<String> = lines.filter_map(|line| Some(line.split_once(':')?.0.to_owned())).collect();
     names.sort();
+    names.dedup();
     names
 }
 

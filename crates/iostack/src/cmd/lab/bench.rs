@@ -6,6 +6,7 @@ use anyhow::bail;
 use iostack_host::save::{self, Output};
 use iostack_lab::Lab;
 use iostack_lab::devices;
+use iostack_lab::guest::{Door, Way};
 use iostack_lab::targets::{self as lab, LabFlags};
 use iostack_model::Direction;
 use iostack_model::answers::{ClockPrices, IoCost, labelled_each};
@@ -72,10 +73,11 @@ fn specs(args: &BenchArgs) -> Vec<Spec> {
     for kernel in &args.kernel {
         for device in devices {
             for direction in [Direction::Read, Direction::Write] {
-                for ring in [false, true] {
+                for door in [Door::Psync, Door::IoUring] {
+                    let way = Way { door, ..Way::default() };
                     let lab = LabFlags { kernel: Some(kernel.clone()), ..LabFlags::default() };
                     let device = lab::device(device).unwrap_or(device).to_owned();
-                    specs.push(Spec { device, lab, direction, ring, ..Spec::plain() });
+                    specs.push(Spec { device, lab, direction, way, ..Spec::plain() });
                 }
             }
         }

@@ -31,7 +31,9 @@ pub(crate) struct CostArgs {
     /// read, write, or both with a comma.
     #[arg(long, value_name = "OPS", value_delimiter = ',', default_value = "read")]
     op: Vec<String>,
-    /// `psync`, `io_uring`, or both with a comma.
+    /// `psync`, `libaio` or `io_uring`, several with a comma; `+files`,
+    /// `+buffers`, `+poll`, `+sqpoll`, `+reap`, `+cached`, `+flush` and a
+    /// batch (`/8`) behind it: docs/lab.md.
     #[arg(long, value_name = "ENGINES", value_delimiter = ',', default_value = "psync")]
     engine: Vec<String>,
     /// Size of an I/O.
@@ -130,7 +132,7 @@ fn specs(args: &CostArgs) -> anyhow::Result<Vec<Spec>> {
                     set: args.set.clone(),
                     lab: lab.clone(),
                     direction: spec::direction(op)?,
-                    ring: spec::ring(engine)?,
+                    way: spec::way(engine)?,
                     buffered: args.buffered,
                     block_bytes: args.block_size.0,
                     ios: args.ios,

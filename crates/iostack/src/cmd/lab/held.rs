@@ -93,7 +93,7 @@ fn of_budget(budget: &Budget, lab: &LabFlags, ios: u32, whose: Option<&str>) -> 
         set: budget.options.iter().map(|(name, value)| format!("{name}={value}")).collect(),
         lab,
         direction: budget.direction,
-        ring: budget.engine == "io_uring",
+        way: budget.engine.parse().expect("the file was checked"),
         buffered: budget.buffered,
         block_bytes: budget.block_bytes,
         ios,

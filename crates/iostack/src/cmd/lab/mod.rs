@@ -7,6 +7,7 @@ mod exec;
 mod held;
 mod list;
 mod merging;
+pub(crate) mod sheet;
 mod shell;
 pub(crate) mod test;
 mod up;
@@ -40,6 +41,8 @@ enum LabCommand {
     Test(test::TestArgs),
     /// What does one I/O take on every device? A boot each.
     Bench(bench::BenchArgs),
+    /// Count what a kernel costs, as a sheet of numbers for the simulator.
+    Sheet(sheet::SheetArgs),
     /// Run real programs on a simulated drive, in the machine's own time.
     Exec(exec::ExecArgs),
     /// Boot with a device and open a shell on it.
@@ -65,6 +68,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Ended> {
         LabCommand::Bisect(args) => bisect::run(args),
         LabCommand::Test(args) => test::run(args),
         LabCommand::Bench(args) => bench::run(args),
+        LabCommand::Sheet(args) => sheet::run(args),
         LabCommand::Exec(args) => exec::run(args),
         LabCommand::Shell(args) => shell::run(args),
     }

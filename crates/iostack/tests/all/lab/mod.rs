@@ -11,6 +11,7 @@ mod errors;
 mod kernels;
 mod left_behind;
 mod programs;
+mod sheets;
 mod simulated;
 mod stages;
 

@@ -146,7 +146,7 @@ fn bad_files_are_refused_with_the_line_or_the_entry_and_the_remedy() {
     assert!(refusal(&format!("{GOOD}{GOOD}")).contains("`a` is there twice"));
     assert!(refusal(&GOOD.replace("3448", "0")).contains("`instructions` is 0"));
     assert!(refusal(&GOOD.replace("\"read\"", "\"trim\"")).contains("write `read` or `write`"));
-    assert!(refusal(&format!("{GOOD}engine = \"libaio\"\n")).contains("`libaio`"));
+    assert!(refusal(&format!("{GOOD}engine = \"mmap\"\n")).contains("`mmap`"));
     let said = refusal(&format!("{GOOD}[cost.layers]\nblock = 4000\n"));
     assert!(said.contains("4000 together") && said.contains("more than"), "{said}");
 }

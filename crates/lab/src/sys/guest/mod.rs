@@ -8,6 +8,7 @@ mod processor;
 #[cfg(not(target_arch = "x86_64"))]
 #[path = "elsewhere.rs"]
 mod processor;
+mod queue;
 
 use std::ffi::CString;
 use std::fs::File;
@@ -15,12 +16,10 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 
-use io_uring::types::Fd;
-use io_uring::{IoUring, opcode};
-
 pub(crate) use processor::{
     mark_begin, mark_count, mark_dump, mark_end, mark_order, mark_trace, ticks, transfer, write_port,
 };
+pub(crate) use queue::GuestQueue;
 
 fn checked(status: i64) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -136,29 +135,13 @@ pub(crate) fn power_off() {
     unsafe { libc::reboot(libc::RB_POWER_OFF) };
 }
 
-/// The same through a ring in which nothing else is: submitted, and waited for in the same call.
-#[inline(always)]
-pub(crate) fn transfer_by_ring(
-    ring: &mut IoUring,
-    write: bool,
-    file: RawFd,
-    buffer: &mut [u8],
-    offset: u64,
-) -> i64 {
-    let length = buffer.len() as u32;
-    let entry = if write {
-        opcode::Write::new(Fd(file), buffer.as_ptr(), length).offset(offset).build()
-    } else {
-        opcode::Read::new(Fd(file), buffer.as_mut_ptr(), length).offset(offset).build()
-    };
-    // SAFETY: the buffer is ours until the completion is taken below.
-    let pushed = unsafe { ring.submission().push(&entry) };
-    pushed.expect("the ring is empty");
-    match ring.submit_and_wait(1) {
-        Ok(_) => i64::from(ring.completion().next().expect("one was waited for").result()),
-        // Whether it is in flight nobody knows, and the buffer must not go.
-        Err(error) => panic!("the ring does not submit: {error}"),
-    }
+/// Writes back what the page cache has of these bytes, and waits for it: data alone, no journal.
+pub(crate) fn write_back(file: RawFd, offset: u64, length: u64) -> i64 {
+    let flags =
+        libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: no memory is touched.
+    let status = unsafe { libc::sync_file_range(file, offset.cast_signed(), length.cast_signed(), flags) };
+    if status == 0 { length.cast_signed() } else { -i64::from(libc::EIO) }
 }
 
 /// Drops the file's clean pages, and has reads bring no neighbours.
