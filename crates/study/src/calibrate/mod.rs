@@ -1,0 +1,27 @@
+//! Which simulated platform answers as this machine did?
+//!
+//! ```text
+//!   files ──► points ──► held out: a third, never the ends
+//!                    └─► fit: by formula, then by the simulator ──► sheet ──► errors on what was held out,
+//!             baselines: closed network, roofline ─────────────────────────►  beside theirs
+//! ```
+//!
+//! [`points`] says what can be fitted, `drive` what a machine is in ten numbers, `fit` how they are found. Start reading at
+//! [`answer()`].
+
+mod answer;
+pub(crate) mod baselines;
+pub(crate) mod drive;
+pub(crate) mod fio;
+pub(crate) mod fit;
+pub(crate) mod least;
+pub(crate) mod network;
+pub(crate) mod points;
+pub(crate) mod scores;
+pub(crate) mod sheet;
+
+#[cfg(test)]
+mod tests;
+
+pub use answer::answer;
+pub use points::PointSource;
