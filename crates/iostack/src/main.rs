@@ -39,6 +39,8 @@ enum Command {
     Ab(cmd::ab::AbArgs),
     /// The tests of the 2008 tool: rates, and the clocks of each kernel layer.
     Iolat(cmd::iolat::IolatArgs),
+    /// Look inside a drive, from timing alone.
+    Probe(cmd::probe::ProbeArgs),
     /// Does temporal merging pay on this device? Measured.
     Merge(cmd::merge::MergeArgs),
     /// The same on many hosts: who differs from its equals, in what, and why?
@@ -53,6 +55,8 @@ enum Command {
     Watch(cmd::watch::WatchArgs),
     /// Why were the slow I/Os of the last seconds slow?
     Why(cmd::why::WhyArgs),
+    /// A simulated platform that answers as this machine did, from its outcomes.
+    Calibrate(cmd::calibrate::CalibrateArgs),
     /// Simulated devices: what is there, what they are made of, and sweeps.
     Sim(cmd::sim::SimArgs),
     /// A simulated drive as a disk for any program, in real time.
@@ -79,9 +83,9 @@ enum Command {
 
 /// Groups of the first screen, in the order of [`Command`]; what is rarely needed comes last.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Measure", &["check", "run", "fio", "ab", "iolat", "merge", "fleet", "doctor"]),
+    ("Measure", &["check", "run", "fio", "ab", "iolat", "probe", "merge", "fleet", "doctor"]),
     ("Look inside", &["stages", "layers", "watch", "why"]),
-    ("Simulate", &["sim", "serve", "repro"]),
+    ("Simulate", &["calibrate", "sim", "serve", "repro"]),
     ("Lab", &["lab"]),
     ("Results", &["report", "compare", "history"]),
     ("Rarely needed", &["cost", "schema", "options", "manual"]),
@@ -127,6 +131,7 @@ fn main() -> std::process::ExitCode {
         Command::Fio(args) => return cmd::fio::run(&args),
         Command::Ab(args) => cmd::ab::run(&args),
         Command::Iolat(args) => cmd::iolat::run(&args),
+        Command::Probe(args) => cmd::probe::run(&args),
         Command::Merge(args) => cmd::merge::run(&args),
         Command::Fleet(args) => cmd::fleet::run(&args),
         Command::Doctor(args) => cmd::doctor::run(&args),
@@ -134,6 +139,7 @@ fn main() -> std::process::ExitCode {
         Command::Layers(args) => cmd::layers::run(&args),
         Command::Watch(args) => cmd::watch::run(&args),
         Command::Why(args) => cmd::why::run(&args),
+        Command::Calibrate(args) => cmd::calibrate::run(&args),
         Command::Sim(args) => cmd::sim::run(&args),
         Command::Serve(args) => cmd::serve::run(&args),
         Command::Repro(args) => cmd::repro::run(&args),

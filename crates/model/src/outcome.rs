@@ -27,6 +27,9 @@ pub struct OutcomeFile {
     pub machine: Machine,
     /// One per report group, in the order of the job file.
     pub outcomes: Vec<Outcome>,
+    /// Figures that were predicted beside those measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<crate::answers::Prediction>,
 }
 
 /// Outcome of one job on one target.

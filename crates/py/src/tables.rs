@@ -24,7 +24,14 @@ pub(crate) fn table(outcome: &Outcome, name: &str) -> Option<Table> {
 fn figures(outcome: &Outcome) -> Table {
     let (iostack, outcomes) = (String::new(), vec![outcome.clone()]);
     let machine = Machine::default();
-    table::of_run(&OutcomeFile { schema: SCHEMA, iostack, started_unix_ms: 0, machine, outcomes })
+    table::of_run(&OutcomeFile {
+        schema: SCHEMA,
+        iostack,
+        started_unix_ms: 0,
+        machine,
+        outcomes,
+        prediction: None,
+    })
 }
 
 fn numbers(name: &str, about: &str, cells: impl Iterator<Item = Option<f64>>) -> Column {

@@ -7,6 +7,7 @@
 //!   repro    ──► markdown   the pages of the manual
 //!   answers  ──► table      CSV, Parquet, metrics
 //!   layers   ──► stacks     folded, for speedscope, for the Firefox profiler
+//!   check, sheet ──► export  what the kernel's controller, Seastar, fio and `MQSim` read
 //!   slices   ──► outlier    a slow I/O and its moment, for Perfetto
 //!
 //! Every function here is pure: it takes what was measured and returns a string. Nothing is computed that the
@@ -14,6 +15,7 @@
 
 mod digest;
 mod document;
+pub mod export;
 pub mod fio;
 mod heat;
 pub mod html;

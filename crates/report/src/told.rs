@@ -1,8 +1,8 @@
 //! Every answer that is kept in a file, in every form.
 
 use iostack_model::answers::{
-    Answer, Check, CostDiff, DevicePicture, History, IoCost, Iolat, MergeReport, Repro, Served, Sweep, Watch,
-    WhatIf, Why, labelled,
+    Answer, Calibration, Check, CostDiff, DevicePicture, History, IoCost, Iolat, MergeReport, Probe, Repro,
+    Served, Sweep, Watch, WhatIf, WhatIfList, Why, labelled,
 };
 use iostack_model::{Ladder, Layers, OutcomeFile, Stages};
 use iostack_stats::AbReport;
@@ -58,13 +58,16 @@ macro_rules! told {
 told! {
     OutcomeFile: crate::run, table::of_run, outcomes;
     Check: crate::check, table::of_check;
+    Calibration: crate::calibrate, table::of_calibration;
     Iolat: crate::iolat, table::of_iolat;
     History: crate::history, table::of_history;
     MergeReport: crate::merge, table::of_merge;
+    Probe: crate::probe, table::of_probe;
     AbReport: crate::ab, table::of_ab;
     Served: crate::served, table::of_served;
     Sweep: crate::sweep, table::of_sweep;
     WhatIf: crate::what_if;
+    WhatIfList: crate::what_if_list;
     Watch: crate::watch, table::of_watch;
     Why: crate::why, table::of_why;
     Repro: crate::repro;

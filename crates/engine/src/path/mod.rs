@@ -129,6 +129,7 @@ impl Target for PathTarget {
             started_unix_ms,
             machine: machine.clone(),
             outcomes,
+            prediction: None,
         };
         let mut outcomes: Vec<Outcome> = Vec::new();
         // A job may read what one before it wrote: what stands behind a stonewall is prepared when it is reached.

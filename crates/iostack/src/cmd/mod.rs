@@ -2,10 +2,12 @@
 
 pub(crate) mod ab;
 pub(crate) mod attach;
+pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod cost;
 pub(crate) mod doctor;
+pub(crate) mod export;
 pub(crate) mod fio;
 pub(crate) mod fleet;
 pub(crate) mod history;
@@ -15,6 +17,8 @@ pub(crate) mod layers;
 pub(crate) mod manual;
 pub(crate) mod merge;
 pub(crate) mod options;
+pub(crate) mod predicted;
+pub(crate) mod probe;
 pub(crate) mod report;
 pub(crate) mod repro;
 pub(crate) mod run;

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use iostack_host::save::{self, Output};
 use iostack_report::Told;
 
+use crate::cmd::export::{self, ExportFormat};
 use crate::exit::Ended;
 use crate::stored;
 use crate::talk::{Talk, data};
@@ -23,6 +24,11 @@ pub(crate) struct ReportArgs {
     /// Write stdout's content to a new file instead.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
+    /// Write what a program reads instead: limits for the kernel's controller,
+    /// a disk for Seastar, a job for fio.
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output",
+        conflicts_with_all = ["html", "format", "json", "markdown", "csv", "parquet"])]
+    export: Option<ExportFormat>,
     /// Write an HTML page there instead of text.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     html: Option<PathBuf>,
@@ -47,6 +53,10 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Ended> {
     let html = Output::new("--html", args.html.as_ref());
     let output = Output::new("--output", args.output.as_ref());
     save::refuse(output.into_iter().chain(html).chain(args.forms.files()))?;
+    if let Some(format) = args.export {
+        let [file] = &args.files[..] else { bail!("--export is of one result; name one file") };
+        return export::told(&export::of_stored(file, format)?, args.output.as_ref(), &Talk::new(false));
+    }
     ensure!(
         args.html.is_none() || args.files.len() == 1,
         "a page is of one result; name one file with --html"

@@ -8,9 +8,11 @@ use iostack_attribute::classify::Rules;
 use iostack_host::save::{self, Output, Taken};
 use iostack_model::{Job, OutcomeFile};
 use iostack_report::fio;
+use iostack_study::prediction::{MeasuredPoint, score};
 use iostack_target::{AnyTarget, Audience as _, Targets as _, Wanted};
 use iostack_workload::gather;
 
+use crate::cmd::predicted;
 use crate::exit::Ended;
 use crate::flags::JobFlags;
 use crate::talk::Talk;
@@ -45,6 +47,10 @@ pub(crate) struct RunArgs {
     /// Samples per second and CPU for --layers [997].
     #[arg(long, value_name = "HZ", default_value_t = 0, hide_default_value = true)]
     sample_rate: u32,
+    /// Show what was predicted beside what is measured: JSON of `iostack sim
+    /// what-if SHEET`, or of a run or a check of a sheet.
+    #[arg(long, value_name = "FILE")]
+    prediction: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,
     #[command(flatten)]
@@ -87,6 +93,10 @@ pub(crate) fn load_beside<'a>(
     for job in &mut jobs {
         job.split_latency |= args.answer.is_fio();
     }
+    let predictions = args.prediction.as_deref().map(predicted::read).transpose()?;
+    if let Some(predictions) = &predictions {
+        predictions.refuse_others(&jobs)?;
+    }
     let logs = fio::log_names(&jobs);
     let mut wanted_files: Vec<Output<'_>> = outputs(args).collect();
     for file in files {
@@ -101,7 +111,9 @@ pub(crate) fn load_beside<'a>(
             talk.say_once_begun(line);
         }
     }
-    let ran = FinishedRun::of_jobs(jobs, target, args.destroy_data, wanted, &talk)?;
+    let mut ran = FinishedRun::of_jobs(jobs, target, args.destroy_data, wanted, &talk)?;
+    let measured: Vec<MeasuredPoint<'_>> = ran.file.outcomes.iter().map(Into::into).collect();
+    ran.file.prediction = predictions.map(|predictions| score(&predictions, &measured));
     let told = args.answer.tell_but_page(&ran.file, &talk).and(write(&ran.file, &talk));
     ran.end(told, args.answer.html.as_ref(), &talk)
 }

@@ -2,8 +2,8 @@
 
 use anyhow::ensure;
 use iostack_model::answers::{
-    Answer, Check, CostDiff, DevicePicture, History, IoCost, Iolat, Labelled, MergeReport, Repro, Served,
-    Sweep, Watch, WatchSlice, WhatIf, Why,
+    Answer, Calibration, Check, CostDiff, DevicePicture, History, IoCost, Iolat, Labelled, MergeReport,
+    Probe, Repro, Served, Sweep, Watch, WatchSlice, WhatIf, WhatIfList, Why,
 };
 use iostack_model::{Ladder, Layers, OutcomeFile, SCHEMA, Stages};
 use iostack_report::Told;
@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::cmd::compare::Compared;
 use crate::cmd::cost::Counted;
+use crate::cmd::lab::sheet::MadeSheets;
 use crate::cmd::lab::test::Tried;
 use crate::cmd::sim::{check::Checked, list::Listed};
 use crate::exit::Ended;
@@ -46,13 +47,16 @@ type ToldAgain = fn(&Stored) -> anyhow::Result<Box<dyn Told>>;
 pub(crate) const KINDS: &[AnswerKind] = &[
     shown::<OutcomeFile>(),
     shown::<Check>(),
+    shown::<Calibration>(),
     shown::<Iolat>(),
     shown::<MergeReport>(),
+    shown::<Probe>(),
     shown::<AbReport>(),
     shown::<History>(),
     shown::<Served>(),
     shown::<Sweep>(),
     shown::<WhatIf>(),
+    shown::<WhatIfList>(),
     AnswerKind { name: "sim what-if --all", schema: each::<WhatIf>, told: None },
     shown::<DevicePicture>(),
     printed::<Checked>(),
@@ -61,6 +65,7 @@ pub(crate) const KINDS: &[AnswerKind] = &[
     AnswerKind { schema: each::<IoCost>, ..shown::<IoCost>() },
     shown::<CostDiff>(),
     AnswerKind { schema: each::<Tried>, ..printed::<Tried>() },
+    printed::<MadeSheets>(),
     shown::<Stages>(),
     shown::<Layers>(),
     shown::<Watch>(),

@@ -30,7 +30,14 @@ const TRIALS: &[(&str, Trial)] = &[
     ("sudo ", Flags),
     ("iostack lab ", Flags),
     ("lab:", Flags),
+    ("my-linux.toml", Flags),
+    ("my.toml", Flags), // fitted to what its reader measured
+    ("--prediction ", Flags),
+    ("--rank", Flags),
+    ("check.json", Flags),
+    ("mix.json", Flags),
     ("iostack check", Flags),
+    ("iostack probe", Flags),
     ("iostack cost", Flags),
     ("iostack repro", Flags),
     ("iostack doctor", Run),
@@ -53,8 +60,8 @@ const TRIALS: &[(&str, Trial)] = &[
 const FOLDERS: [&str; 4] = ["jobs", "crates", "experiments", "kernel"];
 
 /// Flags and signs behind which a file is named that the command writes.
-const WRITES: [&str; 8] =
-    [">", "--output", "--html", "--write", "--save-reference", "--timeline", "--perfetto", "--folded"];
+const WRITES: [&str; 9] =
+    [">", "-o", "--output", "--html", "--write", "--save-reference", "--timeline", "--perfetto", "--folded"];
 
 /// Name and text of README.md, of each page of docs/ and of those that only the book has, in order.
 fn pages() -> BTreeMap<String, String> {
@@ -130,6 +137,7 @@ fn furnished(page: &str, text: &str) -> Room {
         let run = format!("iostack run --on sim:zero --io-count 1000 --seed {seed} --json --output {name}");
         assert!(in_shell(&room, &run).status.success(), "{run}");
     }
+    room.file("check.json", "{}"); // of a command that nobody runs here
     for block in text.split("```toml\n").skip(1) {
         if let Some(name) = block.strip_prefix("name = \"").and_then(|rest| rest.split('"').next()) {
             room.file(&format!("{name}.toml"), block.split("```").next().expect("its text"));
@@ -191,7 +199,8 @@ fn flags(typed: &Typed, helps: &mut BTreeMap<String, String>) -> Result<(), Stri
 fn files(typed: &Typed, room: &Room, written: &mut BTreeSet<String>) -> Result<(), String> {
     let words: Vec<&str> = typed.text.split_whitespace().collect();
     for (index, word) in words.iter().enumerate() {
-        let file = word.rsplit(['=', ':']).next().expect("at least one").trim_matches('\'');
+        let file =
+            word.rsplit(['=', ':']).next().expect("at least one").trim_matches('\'').trim_start_matches("./");
         let in_project = FOLDERS.iter().any(|folder| file.starts_with(&format!("{folder}/")));
         let ends = [".toml", ".fio", ".json", ".spc", ".log", ".txt"].iter().any(|end| file.ends_with(end));
         if index > 0 && WRITES.contains(&words[index - 1]) {

@@ -14,6 +14,7 @@ mod interrupted;
 mod lab;
 mod manual;
 mod outputs;
+mod predict;
 mod repro;
 mod safety;
 mod schema;

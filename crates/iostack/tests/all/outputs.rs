@@ -18,12 +18,17 @@ const AB: &str =
     "ab --on sim:zero --a zero.latency=10us --b zero.latency=11us --runtime 2ms --blocks 6 --quiet";
 const STAGES: &str = "stages --on sim:zero --set zero.latency=10us --io-count 10 --quiet";
 const MERGE: &str = "merge sim:x25e --quick --quiet";
+const PROBE: &str = "probe sim:zero --set zero.latency=10us --quick --quiet";
 const IOLAT: &str = "iolat . --runtime 150ms --size 16m --direct-only --quiet";
 const CHECK: &str = "check . --quick --size 16m --quiet";
 const SERVE: &str = "serve sim:zero --listen 127.0.0.1:0 --runtime 1ms --quiet";
 const FIO: &str = "fio --name=a --size=40k --on=sim:zero --eta=never";
 const HISTORY: &str = "history --store kept --quiet";
 const WHY: &str = "why record.jsonl --quiet";
+/// A run of I/Os enough for a point.
+const CURVE: &str =
+    "run --on sim:zero --set zero.latency=10us --io-count 200 --quiet --json --output curve.json";
+const CALIBRATE: &str = "calibrate curve.json --quiet";
 const EXPERIMENT: &str = "repro mine.toml --quiet";
 
 /// Way to try a row.
@@ -53,9 +58,11 @@ const FILES: &[(&str, &[&str], How)] = &[
     (SERVE, &["--output", "--html", "--csv", "--parquet"], How::Run),
     (EXPERIMENT, &["--output", "--html", "--svg"], How::Run),
     ("sim check optane-class", &["--output"], How::Run),
+    (CALIBRATE, &["--sheet", "--output", "--html", "--csv", "--parquet"], How::Run),
     ("doctor", &["--output"], How::Run),
     ("compare outcome.json outcome.json", &["--output"], How::Run),
     (MERGE, &["--output", "--html", "--csv", "--parquet"], How::Run),
+    (PROBE, &["--output", "--html", "--csv", "--parquet"], How::Run),
     (HISTORY, &["--output", "--html", "--csv", "--parquet"], How::Run),
     ("report outcome.json", &["--html", "--output", "--csv", "--parquet"], How::Run),
     (IOLAT, &["--output", "--html", "--csv", "--parquet", "--save-reference"], How::Slow),
@@ -63,6 +70,7 @@ const FILES: &[(&str, &[&str], How)] = &[
     ("cost {} -- true", &["--output"], How::Refuse),
     ("lab cost brd", &["--html", "--write"], How::Refuse),
     ("lab bench brd", &["--html"], How::Refuse),
+    ("lab sheet 6.1", &["--output"], How::Refuse),
 ];
 
 /// Command and flag of each row that is tried so, or of all.
@@ -72,8 +80,18 @@ fn outputs(how: Option<How>) -> impl Iterator<Item = (&'static str, &'static str
 }
 
 /// Flags with a file that is read; `serve.rs` tries the store, and the recorder its folder, which are no results.
-const READ: &[&str] =
-    &["--store", "--record", "--job", "--costs", "--assert", "--rules", "--replay", "--source", "--copy"];
+const READ: &[&str] = &[
+    "--store",
+    "--record",
+    "--job",
+    "--costs",
+    "--assert",
+    "--rules",
+    "--replay",
+    "--source",
+    "--copy",
+    "--prediction",
+];
 
 /// Flags whose value is a directory.
 const DIRECTORIES: &[(&str, &str)] = &[("repro", "--svg"), ("check", "--output")];
@@ -106,6 +124,8 @@ const STDOUT: &[&str] = &[
     "doctor",
     "doctor --json",
     "lab list",
+    CALIBRATE,
+    "calibrate curve.json --json",
     "repro --list",
     "report outcome.json",
     "report outcome.json --format markdown",
@@ -128,9 +148,11 @@ fn furnished(name: &str) -> Room {
     let room = Room::new(name);
     room.file("mine.toml", MINE);
     room.file("record.jsonl", RECORD);
-    for line in
-        [format!("{RUN} --json --output outcome.json"), "history add outcome.json --store kept".to_owned()]
-    {
+    for line in [
+        format!("{RUN} --json --output outcome.json"),
+        CURVE.to_owned(),
+        "history add outcome.json --store kept".to_owned(),
+    ] {
         let made = iostack_in(&room.0, &line);
         assert!(made.status.success(), "{}", said(&made));
     }
@@ -372,7 +394,8 @@ fn every_output_of_every_command_is_in_the_tables() {
                 missing.push(format!("{path} {flag}"));
             }
         }
-        let printed = STDOUT.iter().chain(&[RUN, STAGES, SWEEP, WHAT_IF, EXPERIMENT, MERGE, IOLAT, CHECK]);
+        let printed =
+            STDOUT.iter().chain(&[RUN, STAGES, SWEEP, WHAT_IF, EXPERIMENT, MERGE, PROBE, IOLAT, CHECK]);
         let mut all = printed.copied().chain(FILES.iter().map(|row| row.0));
         // A shell prints by itself; `up`, `test` and `bisect` fetch and boot, and print as all others do.
         let exempt = ["lab shell", "lab up", "lab test", "lab bisect"].contains(&path.as_str());

@@ -26,6 +26,7 @@ const PRINTED: &[(&str, &str)] = &[
     ),
     ("serve sim:x25e --listen 127.0.0.1:0 --runtime 50ms --power-cut 1ms --quiet --json", "serve"),
     ("merge sim:e5630 --quick --quiet --json", "merge"),
+    ("probe sim:x25e --quick --quiet --json", "probe"),
     ("sim list --parts --json", "sim list"),
     ("sim show x5570 --json", "sim show"),
     ("sim check optane-class --json", "sim check"),

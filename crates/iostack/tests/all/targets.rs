@@ -380,10 +380,11 @@ fn a_simulated_drive_of_the_lab_does_what_every_target_does() {
 }
 
 /// Questions that one asks of a target: name and command, where `ON` stands for the target.
-const QUESTIONS: [(&str, &str); 7] = [
+const QUESTIONS: [(&str, &str); 8] = [
     ("run", "run --on ON --size 8m --io-count 97 --unlink true"),
     ("check", "check ON --quick --size 16m --no-files"),
     ("iolat", "iolat ON --runtime 50ms --size 16m"),
+    ("probe", "probe ON --quick --size 16m"),
     (
         "ab",
         "ab --on ON --size 16m --pattern random --runtime 20ms --blocks 6 --a queue_depth=1 --b queue_depth=4 \

@@ -1,4 +1,5 @@
 //! What is known of a simulated device, for people to read?
+use super::{Ranking, Sizing};
 use crate::Outcome;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,12 @@ pub struct DevicePicture {
     /// Runs it again; empty without a run.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub command: String,
+    /// Its numbers by how much they matter; `None` when that was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranking: Option<Ranking>,
+    /// Size for a rate; `None` when that was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizing: Option<Sizing>,
 }
 
 named! {

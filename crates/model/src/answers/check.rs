@@ -3,7 +3,7 @@ use crate::{Bytes, Caveat, Direction, Effort, Interval, Machine, Nanos, Outcome,
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::answers::Against;
+use crate::answers::{Against, Prediction};
 
 /// Everything `iostack check` found.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -39,6 +39,9 @@ pub struct Check {
     /// Ratings of the data sheet that was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Against>,
+    /// Figures that were predicted beside those measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<Prediction>,
     /// Verdict on all of it.
     pub verdict: Verdict,
     /// Doubts that concern the whole check.

@@ -11,8 +11,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::{
-    Check, CostDiff, DevicePicture, History, IoCost, Iolat, MergeReport, Repro, Served, Sweep, Watch,
-    WatchSlice, WhatIf, Why,
+    Calibration, Check, CostDiff, DevicePicture, History, IoCost, Iolat, MergeReport, Probe, Repro, Served,
+    Sweep, Watch, WatchSlice, WhatIf, WhatIfList, Why,
 };
 use crate::{Ladder, Layers, OutcomeFile, Stages};
 
@@ -84,12 +84,15 @@ macro_rules! kinds {
 kinds! {
     OutcomeFile: "run";
     Check: "check";
+    Calibration: "calibrate";
     Iolat: "iolat";
     History: "history";
     MergeReport: "merge";
+    Probe: "probe";
     Served: "serve";
     Sweep: "sim sweep";
     WhatIf: "sim what-if";
+    WhatIfList: "sim what-if PLATFORM";
     Watch: "watch";
     WatchSlice: "watch --lines", unlabelled;
     Why: "why";

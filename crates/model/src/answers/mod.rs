@@ -9,6 +9,7 @@
 //! Start reading at [`Check`].
 
 mod against;
+mod calibrate;
 mod card;
 mod check;
 mod figure;
@@ -17,8 +18,11 @@ mod iocost;
 mod iolat;
 mod label;
 mod merge;
+mod prediction;
+mod probe;
 mod repro;
 mod served;
+mod sizing;
 mod sweep;
 mod timeline;
 mod watch;
@@ -28,6 +32,7 @@ mod what_if;
 pub use iostack_batch::BatchCost;
 
 pub use against::{Against, AgainstFigure, Kept};
+pub use calibrate::{CalibratedNumber, CalibratedPoint, Calibration, CalibrationScore};
 pub use card::{Basis, DeviceCard, DeviceClaim, DeviceLevel, DeviceNumber, DevicePicture, LevelName};
 pub use check::{
     Advice, Axis, AxisName, Cell, CellName, Check, Cost, DepthOne, Limit, PathCost, PathPart, Point,
@@ -49,12 +54,17 @@ pub use label::{Answer, Labelled, labelled, labelled_each};
 pub use merge::{
     MergeAsk, MergeCell, MergeFit, MergePoint, MergeRatio, MergeReport, MergeRound, MergeTable, MergeVerdict,
 };
+pub use prediction::{
+    DrawnNumber, PredictedFigure, PredictedPoint, Prediction, PredictionScore, WhatIfGain, WhatIfList,
+};
+pub use probe::{Probe, ProbeCurve, ProbeFinding, ProbePart, ProbePoint, ProbeUnit};
 pub use repro::{
     JudgedClaim, Repro, ReproBasis, ReproCurve, ReproDocument, ReproFitted, ReproLine, ReproMissing,
     ReproPlatform, ReproPlot, ReproPoint, ReproPredicted, ReproTally, ReproVerdict, Reproduced,
     judged_claims,
 };
 pub use served::{SERVED_KINDS, Seen, Served, ServedCut, ServedKind};
+pub use sizing::{RankedNumber, Ranking, RateBand, Sizing, SizingStep, UnrankedNumber};
 pub use sweep::{Sweep, SweepAxis, SweepPoint};
 pub use timeline::TimelineSpan;
 pub use watch::{

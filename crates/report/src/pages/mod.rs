@@ -5,6 +5,7 @@
 mod ab;
 mod ab_words;
 mod attribution;
+mod calibrate;
 mod check;
 mod comparison;
 mod history;
@@ -18,6 +19,8 @@ mod manual;
 mod merge;
 mod numbers;
 mod path_costs;
+mod predicted;
+mod probe;
 mod repro;
 mod run;
 mod served;
@@ -30,9 +33,11 @@ pub(crate) mod tests;
 mod watch;
 mod watch_groups;
 mod what_if;
+mod what_if_list;
 
 pub use ab::ab;
 pub use attribution::attribution;
+pub use calibrate::calibrate;
 pub use check::check;
 pub(crate) use check::rate_of;
 pub use comparison::comparison;
@@ -42,6 +47,7 @@ pub use iolat::iolat;
 pub use ladder::ladder;
 pub use manual::{figure_file, manual};
 pub use merge::merge;
+pub use probe::probe;
 pub(crate) use repro::figure;
 pub use repro::repro;
 pub use run::run;
@@ -51,6 +57,7 @@ pub use sweep::sweep;
 pub(crate) use watch::cause_of_wait;
 pub use watch::{live_watch, watch, why};
 pub use what_if::{what_if, what_ifs_markdown};
+pub use what_if_list::what_if_list;
 
 use iostack_model::{Machine, Storage, TargetKind, TargetName};
 

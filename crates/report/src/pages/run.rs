@@ -44,6 +44,7 @@ pub fn run(file: &OutcomeFile) -> Document {
             all.sections.push(section);
         }
     }
+    all.sections.extend(file.prediction.as_ref().map(super::predicted::section));
     let mut method = Section::new("method", "Method", "How it was measured");
     if simulated.is_some() {
         let hosts = file.outcomes.iter().filter_map(|outcome| outcome.inside.as_ref());

@@ -10,12 +10,14 @@
 //! words; what a row does not have is empty, never 0. Start reading at [`of_run`].
 
 mod answers;
+mod calibrate;
 mod columns;
 mod csv;
 mod history;
 mod openmetrics;
 mod outcomes;
 mod parquet;
+mod probe;
 mod quantity;
 mod served;
 mod sweep;
@@ -24,10 +26,12 @@ mod tests;
 mod watch;
 
 pub use answers::{of_ab, of_check, of_iolat, of_merge, of_run};
+pub use calibrate::of_calibration;
 pub use csv::csv;
 pub use history::of_history;
 pub use openmetrics::openmetrics;
 pub use parquet::parquet;
+pub use probe::of_probe;
 pub use quantity::numbers;
 pub(crate) use quantity::{Measure, measure};
 pub use served::of_served;

@@ -77,6 +77,7 @@ pub fn answer(asked: &CheckQuestion<'_>, target: &dyn Target, talk: &dyn Audienc
         summary,
         path_costs,
         against,
+        prediction: None,
         verdict,
         caveats,
         interrupted,

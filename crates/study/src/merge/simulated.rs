@@ -19,7 +19,7 @@ use super::answer::MergeQuestion;
 use super::plan::SIZES;
 use super::{advice, fit, gather, report};
 use crate::check::doubts::one_of_each;
-use crate::sweep::pool::{self, Given, Task};
+use crate::sweep::pool::{self, Given, RunWindow, Task};
 
 /// Bytes of a request.
 const REQUEST: Bytes = Bytes(4096);
@@ -124,7 +124,7 @@ fn task(asked: &MergeQuestion<'_>, subsystem: Option<&str>, callers: u32, bytes:
         block_sizes: BlockSizes::all(bytes),
         ..job(asked)
     };
-    Task { device: asked.on.to_owned(), changes, jobs: Ok(vec![job]), steady: false }
+    Task { device: asked.on.to_owned(), changes, jobs: Ok(vec![job]), window: RunWindow::Own }
 }
 
 fn job(asked: &MergeQuestion<'_>) -> Job {

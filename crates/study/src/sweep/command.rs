@@ -9,7 +9,7 @@ use iostack_model::Outcome;
 use iostack_model::quoted;
 use iostack_target::Targets;
 
-use super::pool::Task;
+use super::pool::{RunWindow, Task};
 use crate::what_if::steady;
 
 /// Parts of a command.
@@ -44,10 +44,10 @@ pub fn of(parts: &Parts<'_>, targets: &dyn Targets) -> String {
     words.join(" ") + &flags(parts.options)
 }
 
-/// The command of a task that was run in steady state, with the window that was found.
+/// The command of a task that was run in a window of ours, with it.
 pub fn in_window(command: String, task: &Task, outcome: Option<&Outcome>) -> String {
     match outcome {
-        Some(outcome) if task.steady => command + &flags(&steady::window(&outcome.job)),
+        Some(outcome) if task.window != RunWindow::Own => command + &flags(&steady::window(&outcome.job)),
         _ => command,
     }
 }

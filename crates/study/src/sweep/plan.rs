@@ -10,7 +10,7 @@ use iostack_workload::gather;
 
 use super::axis::{self, is_parameter};
 use super::command::{self, Parts};
-use super::pool::{Given, Task};
+use super::pool::{Given, RunWindow, Task};
 use crate::what_if::steady;
 
 /// Device and jobs before anything is varied.
@@ -42,10 +42,11 @@ impl Base<'_> {
     pub(crate) fn runnable(&self, gathered: Result<Vec<Job>, String>) -> Runnable {
         let Base { device, jobs, sections, changes, options, targets, .. } = *self;
         let has_numbers = targets.kind(&targets.word(device)).has_numbers;
-        let steady = jobs.is_empty() && !steady::ends(options) && has_numbers;
+        let settles = jobs.is_empty() && !steady::ends(options) && has_numbers;
+        let window = if settles { RunWindow::Steady } else { RunWindow::Own };
         Runnable {
             command: command::of(&Parts { jobs, sections, device, changes, options }, targets),
-            task: Task { device: device.to_owned(), changes: changes.to_vec(), jobs: gathered, steady },
+            task: Task { device: device.to_owned(), changes: changes.to_vec(), jobs: gathered, window },
         }
     }
 }

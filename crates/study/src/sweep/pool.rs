@@ -23,8 +23,20 @@ pub struct Task {
     pub changes: Vec<(String, String)>,
     /// Jobs, or why there are none.
     pub jobs: Result<Vec<Job>, String>,
-    /// It is one job without an end, which is run in steady state.
-    pub steady: bool,
+    /// Time for which it is run.
+    pub window: RunWindow,
+}
+
+/// Time for which one job is run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunWindow {
+    /// The job's own.
+    #[default]
+    Own,
+    /// Time until it is steady.
+    Steady,
+    /// Enough for a rate and a 99th percentile.
+    Brief,
 }
 
 /// Outcomes of a simulation, or its error.
@@ -112,10 +124,13 @@ fn one(task: &Task, targets: &dyn Targets, audience: &dyn Audience) -> Given {
     let jobs = task.jobs.as_ref().map_err(Clone::clone)?;
     let run = || {
         let target = targets.open(Some(&targets.word(&task.device)), &task.changes)?;
-        if let ([job], true) = (&jobs[..], task.steady) {
-            return steady::settle(&*target, job, audience).map(|outcome| vec![outcome]);
+        match (&jobs[..], task.window) {
+            ([job], RunWindow::Steady) => {
+                steady::settle(&*target, job, audience).map(|outcome| vec![outcome])
+            }
+            ([job], RunWindow::Brief) => steady::brief(&*target, job, audience).map(|outcome| vec![outcome]),
+            _ => Ok(target.run(jobs, Wanted::default(), audience)?.outcomes),
         }
-        Ok(target.run(jobs, Wanted::default(), audience)?.outcomes)
     };
     run().map_err(|error: anyhow::Error| format!("{error:#}"))
 }
@@ -193,7 +208,7 @@ mod tests {
     fn task(device: &str, changes: &[(&str, &str)], io_count: u64) -> Task {
         let changes = changes.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let job = Job { io_count: Some(io_count), ..Job::default() };
-        Task { device: device.to_owned(), changes, jobs: Ok(vec![job]), steady: false }
+        Task { device: device.to_owned(), changes, jobs: Ok(vec![job]), window: RunWindow::Own }
     }
 
     fn quiet(tasks: &[Task], parallel: usize) -> Vec<Option<Given>> {

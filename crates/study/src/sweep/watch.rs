@@ -53,7 +53,7 @@ fn brief(given: &Given) -> String {
 }
 
 /// `7 of 64 points, 12 %, 4 s of about 33 s`.
-fn line(watched: &Watched, count: usize, elapsed: Nanos) -> String {
+pub(crate) fn line(watched: &Watched, count: usize, elapsed: Nanos) -> String {
     let done = format!("{} of {count} points, {:.0} %", watched.done, watched.share * 100.0);
     if watched.share <= 0.02 {
         return done;

@@ -49,7 +49,7 @@ pub struct WhatIfQuestion {
 /// A question, and the table that it is asked of.
 type Typed<'a> = (&'a WhatIfQuestion, &'a dyn Targets);
 
-type Pairs = Vec<(String, String)>;
+pub(super) type Pairs = Vec<(String, String)>;
 
 /// Runs what was asked for: one chain, or one for each improvement with a name.
 pub fn answer(

@@ -11,8 +11,11 @@
 mod answer;
 pub(crate) mod chain;
 pub(crate) mod fill;
+mod list;
 pub mod named;
 mod one_run;
+mod rank;
+mod sizing;
 pub(crate) mod steady;
 pub(crate) mod typed;
 
@@ -27,7 +30,10 @@ use crate::sweep::pool::{Given, Task};
 use crate::sweep::watch::watched;
 
 pub use answer::{WhatIfQuestion, answer};
-pub use one_run::OneRun;
+pub use list::{ListQuestion, list};
+pub use one_run::{OneRan, OneRun};
+pub use rank::rank;
+pub use sizing::size;
 
 /// A chain that is ready to run.
 pub(crate) struct WhatIfChain {

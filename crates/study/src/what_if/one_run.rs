@@ -8,6 +8,7 @@ use iostack_target::{Audience, Targets};
 
 use super::fill;
 use crate::sweep::plan::Base;
+use crate::sweep::pool::Task;
 use crate::sweep::watch::watched;
 
 /// Question with all that it needs.
@@ -24,29 +25,39 @@ pub struct OneRun<'a> {
     pub targets: &'a dyn Targets,
 }
 
+/// Outcome of [`OneRun`].
+pub struct OneRan {
+    /// Outcome of the last job.
+    pub outcome: Outcome,
+    /// The command that does the same alone.
+    pub command: String,
+    pub(crate) task: Task,
+}
+
 impl OneRun<'_> {
-    /// Outcome of the last job, and the command that does the same alone.
-    pub fn run(self, audience: &dyn Audience) -> anyhow::Result<(Outcome, String)> {
-        let OneRun { files, options: given, device, changes, targets } = self;
+    /// Runs the job.
+    pub fn run(&self, audience: &dyn Audience) -> anyhow::Result<OneRan> {
+        let OneRun { files, options: given, device, ref changes, targets } = *self;
         let asked = !files.is_empty() || given.iter().any(|(key, _)| key != "seed");
         let options = if asked {
             given.to_vec()
         } else {
-            let target = targets.open(Some(&targets.word(device)), &changes)?;
+            let target = targets.open(Some(&targets.word(device)), changes)?;
             fill::options(&*target, &[target.describe().clone()], given, audience.stop())
         };
         let cpus = targets.machine().cpu.cores_online;
         let (changes, options) = (&changes[..], &options[..]);
         let base = Base { device, jobs: files, sections: &[], changes, options, cpus, targets };
         let run = base.runnable(Ok(base.gathered()?));
-        let given = watched(std::slice::from_ref(&run.task), &[device.to_owned()], (1, targets), audience);
+        let task = run.task.clone();
+        let given = watched(std::slice::from_ref(&task), &[device.to_owned()], (1, targets), audience);
         let Some(given) = given.into_iter().next().flatten() else {
             bail!("interrupted; --no-run draws without a run");
         };
         let (command, mut outcomes, error) = run.ended(Some(given));
         match error {
             Some(error) => bail!("{error}; --no-run draws without a run"),
-            None => Ok((outcomes.pop().context("a job has an outcome")?, command)),
+            None => Ok(OneRan { outcome: outcomes.pop().context("a job has an outcome")?, command, task }),
         }
     }
 }

@@ -20,6 +20,8 @@ use crate::sweep::values::short;
 const TURNS_SHORT: u64 = 16;
 /// Turns of a glance.
 const TURNS_GLANCE: f64 = 48.0;
+/// I/Os of a brief run: forty of them lie beyond the 99th percentile.
+const IOS_BRIEF: f64 = 4000.0;
 /// Turns of the first window, and the requests that it takes at most.
 const TURNS: f64 = 400.0;
 const REQUESTS_FIRST: f64 = 1e6;
@@ -67,6 +69,24 @@ pub(crate) fn glance(target: &dyn Target, job: &Job, audience: &dyn Audience) ->
     let first = short_run(target, job, audience)?;
     let Some(turn) = turn(&first, job) else { return Ok(first) };
     one(target, &within(job, turn * TURNS_GLANCE / 4.0, turn * TURNS_GLANCE), audience)
+}
+
+/// The job in a window that is long enough for a rate and a 99th percentile, whatever it said of its end.
+pub(crate) fn brief(target: &dyn Target, job: &Job, audience: &dyn Audience) -> anyhow::Result<Outcome> {
+    let job = &Job {
+        io_count: None,
+        io_limit: None,
+        until_steady: None,
+        runtime: None,
+        ramp: Nanos(0),
+        start_delay: Nanos(0),
+        time_based: false,
+        ..job.clone()
+    };
+    let first = short_run(target, job, audience)?;
+    let Some(turn) = turn(&first, job) else { return Ok(first) };
+    let turns = TURNS_GLANCE.max(IOS_BRIEF / f64::from(job.in_flight()).max(1.0));
+    one(target, &within(job, turn * turns / 4.0, turn * turns), audience)
 }
 
 fn short_run(target: &dyn Target, job: &Job, audience: &dyn Audience) -> anyhow::Result<Outcome> {

@@ -21,7 +21,14 @@ fn answer(job: &str, started_unix_ms: u64) -> Stored {
     let target = TargetName { kind: TargetKind::File, path: "/data/file".into() };
     let outcome = Outcome { started_unix_ms, ..Outcome::empty(job, target, Storage::default()) };
     let (iostack, machine) = ("0.1.0".to_owned(), Machine::default());
-    let file = OutcomeFile { schema: SCHEMA, iostack, started_unix_ms, machine, outcomes: vec![outcome] };
+    let file = OutcomeFile {
+        schema: SCHEMA,
+        iostack,
+        started_unix_ms,
+        machine,
+        outcomes: vec![outcome],
+        prediction: None,
+    };
     let text = serde_json::to_string(&labelled(&file)).expect("plain data");
     stored::of_text(text, "a test".to_owned()).expect("ours")
 }

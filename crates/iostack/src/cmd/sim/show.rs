@@ -8,9 +8,10 @@ use iostack::targets::TargetTable;
 use iostack_host::save::{self, Output};
 use iostack_model::answers::{DevicePicture, labelled};
 use iostack_sim::sheet::{Sheet, card};
-use iostack_study::what_if::OneRun;
+use iostack_study::what_if::{self, OneRun};
 
 use super::{Chosen, file_text};
+use crate::cmd::export::{self, SheetFormat};
 use crate::exit::Ended;
 use crate::flags::JobFlags;
 use crate::talk::{Talk, data};
@@ -24,6 +25,9 @@ pub(crate) struct ShowArgs {
     /// Print its file instead: something to start from.
     #[arg(long, conflicts_with_all = ["json", "html", "set"])]
     file: bool,
+    /// Print it as `MQSim` reads it: its drive, or the load of the flags below.
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["file", "json", "html", "job"])]
+    export: Option<SheetFormat>,
     /// Print JSON.
     #[arg(long, conflicts_with = "html")]
     json: bool,
@@ -36,16 +40,42 @@ pub(crate) struct ShowArgs {
     /// A platform: run this job file instead of one that fills something.
     #[arg(long, value_name = "FILE", conflicts_with = "no_run")]
     job: Option<PathBuf>,
+    /// A platform: rank its numbers by how much its rate depends on them, and
+    /// tell how unsure the rate is.
+    #[arg(long, conflicts_with_all = ["no_run", "reach"])]
+    rank: bool,
+    /// A platform: fewest drives, adapters and cores that reach so many I/Os per
+    /// second, like 3M.
+    #[arg(long, value_name = "IOPS", conflicts_with = "no_run", value_parser = iops)]
+    reach: Option<f64>,
     #[command(flatten)]
     flags: JobFlags,
 }
 
-/// Prints. Exit 1 when the run failed.
+/// `3M`, `250k`, `1200`.
+fn iops(text: &str) -> Result<f64, String> {
+    let digits = text.strip_suffix(['k', 'K', 'm', 'M']).unwrap_or(text);
+    let factor = match text.bytes().last() {
+        Some(b'k' | b'K') => 1e3,
+        Some(b'm' | b'M') => 1e6,
+        _ => 1.0,
+    };
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let value = digits.parse().ok().map(|value: f64| value * factor);
+    let value = value.filter(|value| plain && (1.0..1e15).contains(value));
+    value.ok_or_else(|| "write I/Os per second like 250k or 3M".to_owned())
+}
+
+/// Prints. Exit 1 when the run failed, or the rate cannot be reached.
 pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<Ended> {
     let sheet = args.chosen.sheet()?;
     if args.file {
         data(&file_text(&args.chosen.device)?);
         return Ok(Ended::Done);
+    }
+    if let Some(format) = args.export {
+        let exported = export::of_sheet(&card::card(&sheet), format, &args.flags.options)?;
+        return export::told(&exported, None, &Talk::new(false));
     }
     save::refuse(Output::new("--html", args.html.as_ref()))?;
     let picture = picture(args, &sheet)?;
@@ -58,7 +88,8 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<Ended> {
         data(&iostack_report::show(&picture).text());
         data(&format!("\nnext: {}\n", next(args, &sheet, &picture)));
     }
-    Ok(Ended::Done)
+    let reached = picture.sizing.is_none_or(|sizing| sizing.reached);
+    Ok(if reached { Ended::Done } else { Ended::FoundProblem })
 }
 
 fn next(args: &ShowArgs, sheet: &Sheet, picture: &DevicePicture) -> String {
@@ -79,13 +110,14 @@ fn picture(args: &ShowArgs, sheet: &Sheet) -> anyhow::Result<DevicePicture> {
     let is_platform = sheet.kind.name == "platform";
     let roles =
         if is_platform { sheet.members().map(|(role, _)| role.to_owned()).collect() } else { Vec::new() };
-    let asked = args.job.is_some() || !args.flags.options.is_empty();
+    let asked = args.job.is_some() || args.rank || args.reach.is_some() || !args.flags.options.is_empty();
     ensure!(
         is_platform || !asked,
         "`{}` is no platform, and only platforms are run here; use iostack run --on sim:{0}",
         args.chosen.name()
     );
-    let (mut run, mut command) = (None, String::new());
+    let mut picture =
+        DevicePicture { card, roles, run: None, command: String::new(), ranking: None, sizing: None };
     if is_platform && !args.no_run {
         let table = TargetTable::default();
         let asked = OneRun {
@@ -95,8 +127,19 @@ fn picture(args: &ShowArgs, sheet: &Sheet) -> anyhow::Result<DevicePicture> {
             changes: args.chosen.changes()?,
             targets: &table,
         };
-        let (outcome, alone) = asked.run(&Talk::new(true))?;
-        (run, command) = (Some(outcome), alone);
+        let talk = Talk::new(!args.rank && args.reach.is_none());
+        let ran = match args.reach {
+            Some(wanted) => {
+                let (ran, sizing) = what_if::size(&asked, wanted, &talk)?;
+                picture.sizing = Some(sizing);
+                ran
+            }
+            None => asked.run(&talk)?,
+        };
+        if args.rank {
+            picture.ranking = Some(what_if::rank(&ran, &table, &talk)?);
+        }
+        (picture.run, picture.command) = (Some(ran.outcome), ran.command);
     }
-    Ok(DevicePicture { card, roles, run, command })
+    Ok(picture)
 }

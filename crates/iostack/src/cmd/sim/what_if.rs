@@ -2,17 +2,22 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use iostack::targets::TargetTable;
 use iostack_host::save::{self, Output};
 use iostack_model::answers::{WhatIf, labelled, labelled_each};
+use iostack_study::prediction::DRAWS;
 use iostack_study::what_if::named::{self, Named};
-use iostack_study::what_if::{self, WhatIfQuestion};
+use iostack_study::what_if::{self, ListQuestion, WhatIfQuestion};
 use iostack_target::Audience as _;
 
 use crate::exit::Ended;
 use crate::flags::JobFlags;
 use crate::talk::{Talk, data, paragraph};
 use crate::written::{self, OutputArg};
+
+/// Flags that say what changes; without them all changes are tried.
+const CHANGED: [&str; 5] = ["set", "step", "named", "all", "list"];
 
 /// Arguments of `iostack sim what-if`.
 #[derive(clap::Args)]
@@ -22,6 +27,13 @@ pub(crate) struct WhatIfArgs {
     /// The improvements with a name.
     #[arg(long, conflicts_with_all = ["set", "step", "named", "platform"])]
     list: bool,
+    /// Drives to try in place of this one, where all changes are tried [one
+    /// of each class].
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', conflicts_with_all = CHANGED)]
+    drives: Vec<String>,
+    /// Draws of the numbers that the sheet does not know exactly; 0 for no band.
+    #[arg(long, value_name = "N", default_value_t = DRAWS, conflicts_with_all = CHANGED)]
+    draws: u32,
     /// Write a page with bars to a new file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -50,10 +62,28 @@ pub(crate) fn run(args: &WhatIfArgs) -> anyhow::Result<Ended> {
         return Ok(Ended::Done);
     }
     let question = WhatIfQuestion { options: args.flags.options.clone(), ..args.question.clone() };
+    let asked = &question;
+    if asked.platform.is_some() && asked.named.is_none() && asked.set.is_empty() && asked.step.is_empty() {
+        return list(args, asked, &talk);
+    }
     let results = what_if::answer(&question, &TargetTable::default(), &talk)?;
     talk.clear();
     write(args, &results, &talk)?;
     let whole = results.iter().all(WhatIf::is_whole);
+    Ok(if whole { Ended::Done } else { Ended::FoundProblem })
+}
+
+/// All changes, most gain first. Exit 1 when one of them failed.
+fn list(args: &WhatIfArgs, question: &WhatIfQuestion, talk: &Talk) -> anyhow::Result<Ended> {
+    let seed = question.options.iter().find(|(key, _)| key == "seed");
+    let seed = seed.map_or(Ok(1), |(_, typed)| typed.parse()).context("--seed is a count")?;
+    let more = ListQuestion { drives: args.drives.clone(), draws: args.draws, seed };
+    let list = what_if::list(question, &more, &TargetTable::default(), talk)?;
+    talk.clear();
+    let told = iostack_report::what_if_list(&list);
+    let text = if args.json { written::json(&labelled(&list))? } else { told.text() };
+    args.output.answer(&text).and(written::page(args.html.as_ref(), || told.html(), talk))?;
+    let whole = !list.interrupted && list.gains.iter().all(|gain| gain.error.is_none());
     Ok(if whole { Ended::Done } else { Ended::FoundProblem })
 }
 

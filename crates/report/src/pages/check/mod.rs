@@ -15,7 +15,7 @@ pub(crate) use told::rate_of;
 use iostack_model::answers::{Advice, Check, Limit, Point, Step};
 use iostack_model::{Caveat, Effort, Storage};
 
-use super::{METHOD, layers, path_costs, stages, typed};
+use super::{METHOD, layers, path_costs, predicted, stages, typed};
 use crate::document::{Block, Document, Section, Table};
 use crate::html::raw;
 use crate::text::format::{change, count, time};
@@ -42,6 +42,7 @@ pub fn check(check: &Check) -> Document {
     if let Some(sheet) = &check.against {
         against::section(sheet, &mut all);
     }
+    all.sections.extend(check.prediction.as_ref().map(predicted::section));
     digest::section(check, &mut all);
     all.sections.extend(path_costs::of_check(&check.path_costs));
     looked_into(check, &mut all);

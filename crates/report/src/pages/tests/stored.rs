@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use iostack_model::answers::{
-    Answer, Check, CostDiff, DevicePicture, History, IoCost, Iolat, Labelled, MergeReport, Repro, Served,
-    Sweep, Watch, WhatIf, Why,
+    Answer, Check, CostDiff, DevicePicture, History, IoCost, Iolat, Labelled, MergeReport, Probe, Repro,
+    Served, Sweep, Watch, WhatIf, WhatIfList, Why,
 };
 use iostack_model::{Direction, Ladder, Layers, OutcomeFile, Stages};
 use iostack_stats::AbReport;
@@ -26,16 +26,18 @@ struct AnswerKind {
     schema: fn() -> Value,
 }
 
-const KINDS: [AnswerKind; 18] = [
+const KINDS: [AnswerKind; 20] = [
     kind::<OutcomeFile>(),
     kind::<Check>(),
     kind::<Iolat>(),
     kind::<History>(),
     kind::<MergeReport>(),
+    kind::<Probe>(),
     kind::<AbReport>(),
     kind::<Served>(),
     kind::<Sweep>(),
     kind::<WhatIf>(),
+    kind::<WhatIfList>(),
     kind::<Repro>(),
     kind::<IoCost>(),
     kind::<CostDiff>(),
@@ -250,6 +252,7 @@ fn short_answers() -> impl Iterator<Item = (String, Value)> {
         "ladder",
         "layers-process",
         "merge",
+        "probe",
         "repro",
         "run",
         "served",
