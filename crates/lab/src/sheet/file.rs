@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::CountedNumber;
 
-/// Name under which the counts stand among the sources.
-const SOURCE: &str = "counted";
+/// Names under which the counts stand among the sources: the second where the sheet has counts of its own.
+const SOURCES: [&str; 2] = ["counted", "counted_now"];
 
 /// The built-in system nearest to a kernel: `6.12.30-amd64`, or a series.
 pub fn base_of_kernel(release: &str) -> &'static str {
@@ -25,10 +25,12 @@ pub fn clocks(number: &CountedNumber, cpi: f64) -> String {
 /// The sheet `base` called `name`, with these numbers; `document` says by what they were counted.
 pub fn sheet_with(base: &str, name: &str, document: &str, cpi: f64, numbers: &[CountedNumber]) -> String {
     let by = if (cpi - 1.0).abs() < f64::EPSILON { "" } else { "; times the clocks of an instruction" };
+    let has_counts = base.lines().any(|text| text.split(" = ").next() == Some(SOURCES[0]));
+    let source = SOURCES[usize::from(has_counts)];
     let line = |number: &CountedNumber| {
         let key = number.key.rsplit('.').next().unwrap_or_default();
         format!(
-            "{key} = {{ value = \"{}\", source = \"{SOURCE}: {}{by}\" }}",
+            "{key} = {{ value = \"{}\", source = \"{source}: {}{by}\" }}",
             clocks(number, cpi),
             number.how
         )
@@ -61,7 +63,7 @@ pub fn sheet_with(base: &str, name: &str, document: &str, cpi: f64, numbers: &[C
         out += &text;
         out += "\n";
         if text == "[sources]" {
-            let _ = writeln!(out, "{SOURCE} = \"{document}\"");
+            let _ = writeln!(out, "{source} = \"{document}\"");
         }
     }
     end(&mut out, &mut left);
@@ -87,6 +89,15 @@ mod tests {
              vfs = { value = \"12\", source = \"counted: 12 of it\" }\n\
              copy = { value = \"0.125\", source = \"counted: 12 of it\" }\n\n[claims.one]\nvfs = \"2\"\n"
         );
+    }
+
+    #[test]
+    fn a_sheet_that_was_counted_before_keeps_its_own_source() {
+        let base = "name = \"a\"\n[sources]\ncounted = \"X\"\n[os]\nvfs = { value = \"1\", source = \"counted: y\" }\n";
+        let made = sheet_with(base, "b", "the lab", 1.0, &[number("os.block", 2.0)]);
+        assert!(made.contains("counted_now = \"the lab\"\ncounted = \"X\"\n"), "{made}");
+        assert!(made.ends_with("block = { value = \"2\", source = \"counted_now: 12 of it\" }\n"), "{made}");
+        assert!(toml::from_str::<toml::Table>(&made).is_ok(), "{made}");
     }
 
     #[test]
