@@ -118,6 +118,10 @@ pub(crate) fn words(job: &Job) -> String {
     if !job.direct {
         words.push("buffered".to_owned());
     }
+    let every = job.sync.fsync_every.max(job.sync.fdatasync_every);
+    if every > 0 {
+        words.push(format!("flushed each {every}"));
+    }
     if let Some(rate) = job.rate {
         words.push(format!("{} IOPS and thread asked", rate.iops));
     }

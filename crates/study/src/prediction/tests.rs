@@ -2,10 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use iostack_model::{Amount, Bins, Bytes, Flow, Interval, Job, Mix, Nanos, Outcome, TargetName};
+use iostack_model::{Amount, Bins, Bytes, Flow, Interval, Job, Mix, Nanos, Outcome, Sync, TargetName};
 use iostack_sim::targets::Simulations;
 use iostack_target::{Targets as _, Wanted};
 
+use super::score::words;
 use super::*;
 
 fn job(depth: u32) -> Job {
@@ -163,6 +164,13 @@ fn a_job_on_a_larger_drive_is_predicted_on_all_of_the_sheets() {
     let sheet = SheetPredictor::open("x25e", &Simulations).expect("built in");
     let told = sheet.beside(&[(&measured).into()], Draws { count: 0, seed: 1 }, &talk);
     assert_eq!((told.points.len(), told.unpaired.len()), (1, 0), "{:?}", told.unpaired);
+}
+
+#[test]
+fn a_load_that_flushes_says_so() {
+    let flushing = |fdatasync_every| Job { sync: Sync { fdatasync_every, ..Sync::default() }, ..job(1) };
+    assert!(words(&flushing(1)).ends_with(", flushed each 1"));
+    assert!(!words(&flushing(0)).contains("flushed"));
 }
 
 #[test]
