@@ -126,12 +126,25 @@ impl Dram {
         }
     }
 
-    /// The data phase of a command, or of one request.
-    fn bytes(&self, id: RequestId, sim: &Sim) -> u64 {
+    /// The page of a byte.
+    #[inline]
+    fn page_of(&self, byte: u64) -> u64 {
+        // Dividing 64 bits is slow.
+        if self.page.is_power_of_two() { byte >> self.page.trailing_zeros() } else { byte / self.page }
+    }
+
+    /// Pages of a request: the first, and how many.
+    #[inline]
+    fn pages(&self, id: RequestId, sim: &Sim) -> (u64, u64) {
         let request = sim.request(id);
-        let pages =
-            (request.offset + u64::from(request.length)).div_ceil(self.page) - request.offset / self.page;
-        pages * self.page
+        let first = self.page_of(request.offset);
+        (first, self.page_of(request.offset + u64::from(request.length) + self.page - 1) - first)
+    }
+
+    /// The data phase of a command, or of one request.
+    #[inline]
+    fn bytes(&self, id: RequestId, sim: &Sim) -> u64 {
+        self.pages(id, sim).1 * self.page
     }
 
     /// The controller has taken the command.
@@ -168,9 +181,8 @@ impl Dram {
 
     /// All pages of the request go to their banks; it goes on when the last is through.
     fn go_to_bank(&mut self, id: RequestId, sim: &mut Sim) {
-        let (kind, first) = (sim.request(id).kind, sim.request(id).offset / self.page);
-        let access = self.access[usize::from(kind == Kind::Write)];
-        let pages = self.bytes(id, sim) / self.page;
+        let access = self.access[usize::from(sim.request(id).kind == Kind::Write)];
+        let (first, pages) = self.pages(id, sim);
         let banks = self.banks.len() as u64;
         let finish = (first..first + pages)
             .map(|page| self.banks[(page % banks) as usize].serve(sim.now(), access))

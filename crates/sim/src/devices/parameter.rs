@@ -43,15 +43,28 @@ pub(crate) fn variant<T: DeserializeOwned>(sheet: &Sheet, key: &str) -> Result<T
 
 /// A rate, which tells how long bytes take.
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(transparent)]
+#[serde(from = "f64")]
 pub(crate) struct Pace {
     bytes_per_second: f64,
+    /// ns of [`USUAL`].
+    usual: u64,
+}
+
+/// The size that nearly all requests have: its time is known beforehand.
+const USUAL: u64 = 4096;
+
+impl From<f64> for Pace {
+    fn from(bytes_per_second: f64) -> Pace {
+        let mut pace = Pace { bytes_per_second, usual: 0 };
+        pace.usual = pace.time_of(USUAL);
+        pace
+    }
 }
 
 impl Pace {
     /// The rate that the sheet gives.
     pub(crate) fn from_sheet(sheet: &Sheet, key: &str) -> Result<Pace, SheetError> {
-        sheet.rate(key).map(|bytes_per_second| Pace { bytes_per_second })
+        sheet.rate(key).map(Pace::from)
     }
 
     /// The rate that the sheet gives, or none where there is no limit.
@@ -60,7 +73,12 @@ impl Pace {
     }
 
     /// ns that `bytes` take, rounded once.
+    #[inline]
     pub(crate) fn time(self, bytes: u64) -> u64 {
+        if bytes == USUAL { self.usual } else { self.time_of(bytes) }
+    }
+
+    fn time_of(self, bytes: u64) -> u64 {
         (bytes as f64 * 1e9 / self.bytes_per_second).round() as u64
     }
 }

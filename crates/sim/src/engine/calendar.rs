@@ -1,7 +1,7 @@
 //! When does the next thing happen?
 //!
 //! ```text
-//!   near: a ring, sorted                 slots of 4 us, not sorted           far: a heap
+//!   near: a ring, sorted                 slots of 256 ns, not sorted         far: a heap
 //!   [ 12  40  75  90 .. ]  <  all of     [ .. ][ .. ][ .. ]          and     [ 95, .. ]
 //!      push: moved in from the nearer end   only when more is pending than fits near
 //! ```
@@ -186,9 +186,9 @@ impl Calendar {
                 self.count += 1;
                 earlier = self.far.first < self.end;
             }
-            let mut list = self.slots.take(start);
-            list.drain(..).for_each(|event| self.push(event));
-            self.slots.give_back(start, list);
+            while let Some(event) = self.slots.pop(start) {
+                self.push(event);
+            }
         }
         (self.count > 0).then_some(())
     }
@@ -198,16 +198,20 @@ impl Calendar {
     }
 }
 
-/// ns of a slot, as a power of two.
-const SLOT_SHIFT: u32 = 12;
-const SLOTS: usize = 512;
+/// ns of a slot, as a power of two: few events are of one, so that they are soon in order.
+const SLOT_SHIFT: u32 = 8;
+const SLOTS: usize = 4096;
 
 /// Lists of events, each of a stretch of time, in order of insertion.
 #[derive(Clone, Debug)]
 struct Slots {
-    lists: Vec<Vec<WakeUp>>,
+    /// First and last node of each list that has any.
+    lists: Box<[[u32; 2]; SLOTS]>,
     /// A bit for each list that has any.
     used: [u64; SLOTS / 64],
+    /// Events, and the next node of the same list; those without an event are a list from `free` to the end.
+    nodes: Vec<(WakeUp, u32)>,
+    free: u32,
     count: usize,
     /// Number of the latest stretch that has any, or had.
     latest: u64,
@@ -215,7 +219,8 @@ struct Slots {
 
 impl Default for Slots {
     fn default() -> Slots {
-        Slots { lists: vec![Vec::new(); SLOTS], used: [0; SLOTS / 64], count: 0, latest: 0 }
+        let lists = vec![[0; 2]; SLOTS].try_into().expect("as many");
+        Slots { lists, used: [0; SLOTS / 64], nodes: Vec::new(), free: 0, count: 0, latest: 0 }
     }
 }
 
@@ -224,10 +229,42 @@ impl Slots {
     fn push(&mut self, event: WakeUp) {
         let number = event.time >> SLOT_SHIFT;
         self.latest = if self.count == 0 { number } else { self.latest.max(number) };
+        let node = self.free;
+        if let Some((place, next)) = self.nodes.get_mut(node as usize) {
+            (*place, self.free) = (event, *next);
+        } else {
+            self.free += 1;
+            self.nodes.push((event, self.free));
+        }
         let index = number as usize % SLOTS;
-        self.lists[index].push(event);
-        self.used[index / 64] |= 1 << (index % 64);
+        let ([first, last], bit) = (&mut self.lists[index], 1 << (index % 64));
+        if self.used[index / 64] & bit == 0 {
+            self.used[index / 64] |= bit;
+            *first = node;
+        } else {
+            self.nodes[*last as usize].1 = node;
+        }
+        *last = node;
         self.count += 1;
+    }
+
+    /// Takes the first event of a stretch, whose number is its start over its length.
+    #[inline]
+    fn pop(&mut self, number: u64) -> Option<WakeUp> {
+        let index = number as usize % SLOTS;
+        if self.used[index / 64] >> (index % 64) & 1 == 0 {
+            return None;
+        }
+        let [first, last] = &mut self.lists[index];
+        let node = *first;
+        if node == *last {
+            self.used[index / 64] &= !(1 << (index % 64));
+        }
+        let (event, next) = &mut self.nodes[node as usize];
+        *first = std::mem::replace(next, self.free);
+        self.free = node;
+        self.count -= 1;
+        Some(*event)
     }
 
     /// Start of the first stretch that has any; none begins before `from`.
@@ -249,20 +286,6 @@ impl Slots {
         });
         let found = found.expect("some are counted");
         Some((base + ((found + SLOTS - first) % SLOTS) as u64) << SLOT_SHIFT)
-    }
-
-    /// The list of a stretch, whose number is its start over its length.
-    fn take(&mut self, number: u64) -> Vec<WakeUp> {
-        let index = number as usize % SLOTS;
-        let list = std::mem::take(&mut self.lists[index]);
-        self.used[index / 64] &= !(1 << (index % 64));
-        self.count -= list.len();
-        list
-    }
-
-    /// The list, emptied, whose memory is used again.
-    fn give_back(&mut self, number: u64, list: Vec<WakeUp>) {
-        self.lists[number as usize % SLOTS] = list;
     }
 }
 

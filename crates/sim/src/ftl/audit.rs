@@ -15,6 +15,8 @@ impl Ftl {
             mapped += 1;
         }
         assert_eq!(mapped, self.counts.mapped, "mapped pages");
+        let copies = (0..geometry.pages() as u32).filter(|&place| self.map.valid(place).is_some()).count();
+        assert_eq!(copies as u64, mapped, "valid copies");
         for front in self.planes.iter().flat_map(|state| &state.fronts).filter(|front| front.next < front.end)
         {
             valid[self.per_block.quotient(front.next) as usize] += (front.end - front.next) as u16;

@@ -35,6 +35,8 @@ impl Ftl {
             let place = block.0 * self.per_block.get() + *cursor;
             *cursor += 1;
             if let Some(lpn) = self.map.valid(place) {
+                // It is moved soon.
+                self.map.bring_near(lpn);
                 return Some((lpn, PhysicalPage(place)));
             }
         }
@@ -45,7 +47,7 @@ impl Ftl {
     /// there, because it was overwritten or trimmed.
     #[inline]
     pub fn relocate(&mut self, lpn: u32, from: PhysicalPage) -> Option<PhysicalPage> {
-        if self.lookup(lpn) != Some(from) {
+        if self.map.is_stale(from.0) {
             return None;
         }
         let block = self.per_block.quotient(from.0);
@@ -80,7 +82,7 @@ impl Ftl {
         for at in (0..pages).step_by(BATCH) {
             let count = (pages - at).min(BATCH as u32);
             let mut found = [0; BATCH];
-            if let Some(valid) = self.map.gather(first + at, count, &mut found) {
+            if let Some(valid) = self.map.take_all(first + at, count, &mut found) {
                 self.move_all(victim, &found[..valid]);
                 continue;
             }

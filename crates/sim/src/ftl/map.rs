@@ -9,11 +9,12 @@
 //! it": a drive of any size is full at once. Stretches of the forward table that were never written are not even read;
 //! a bit each says so. 8 bytes per physical page, 12 with stamps.
 //!
-//! There are no bits of validity: a physical page is valid when the page that it holds is mapped to it.
+//! A physical page is valid when the page that it holds is mapped to it. That is not looked up, which would be a wait for memory
+//! for each page of each victim: a bit says when a copy is stale.
 
 use super::PhysicalPage;
 use super::layout::Layout;
-use super::sys::use_huge_pages;
+use super::sys::{self, use_huge_pages};
 
 const LAID_OUT: u32 = 0;
 const UNMAPPED: u32 = 1;
@@ -26,7 +27,7 @@ const STRETCH: u32 = 10;
 /// writes to a large drive remain cheap.
 const HUGE_MAX: u64 = 1 << 26;
 
-/// Places whose table entries are fetched at once: more loads than a core can have under way.
+/// Pages whose table entries are fetched at once, which is more loads than a core can have under way; bits of a word.
 pub(super) const BATCH: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -35,6 +36,8 @@ pub(super) struct Map {
     /// A bit for each stretch of `forward` that was written.
     touched: Vec<u64>,
     back: Vec<u32>,
+    /// A bit for each place: its page was overwritten, trimmed, or moved away. (One word more: windows may end beyond the last.)
+    stale: Vec<u64>,
     /// Empty unless asked for.
     stamps: Vec<u32>,
     layout: Layout,
@@ -47,6 +50,7 @@ impl Map {
             forward: vec![0; logical as usize],
             touched: vec![0; stretches.div_ceil(64) as usize],
             back: vec![0; physical as usize],
+            stale: vec![0; physical as usize / 64 + 2],
             stamps: vec![0; if stamps { physical as usize } else { 0 }],
             layout,
         };
@@ -62,6 +66,12 @@ impl Map {
     pub(super) fn touch(&self, lpn: u32) -> Option<u32> {
         let entry = if self.is_touched(lpn) { self.forward[lpn as usize] } else { LAID_OUT };
         entry.checked_sub(PLACE)
+    }
+
+    /// Asks for the entry of a page, which is needed soon.
+    #[inline]
+    pub(super) fn bring_near(&self, lpn: u32) {
+        sys::bring_near(&self.forward, lpn);
     }
 
     #[inline]
@@ -91,7 +101,7 @@ impl Map {
         if entry == LAID_OUT { self.layout.place(lpn) } else { None }
     }
 
-    /// Maps a page to a place, or to none; where it was.
+    /// Maps a page to a place, or to none; where it was, whose copy is stale now.
     #[inline]
     pub(super) fn set(&mut self, lpn: u32, place: Option<u32>) -> Option<u32> {
         self.mark_touched(lpn);
@@ -99,19 +109,27 @@ impl Map {
         let before = std::mem::replace(entry, place.map_or(UNMAPPED, |place| place + PLACE));
         if let Some(place) = place {
             self.back[place as usize] = lpn + 1;
+            self.stale[place as usize / 64] &= !(1 << (place % 64));
         }
-        self.decode(lpn, before)
+        let old = self.decode(lpn, before)?;
+        self.stale[old as usize / 64] |= 1 << (old % 64);
+        Some(old)
+    }
+
+    /// The copy at a place is not the valid one any more.
+    #[inline]
+    pub(super) fn is_stale(&self, place: u32) -> bool {
+        self.stale[place as usize / 64] >> (place % 64) & 1 != 0
     }
 
     /// The page that a place holds, when it is the valid copy.
     #[inline]
     pub(super) fn valid(&self, place: u32) -> Option<u32> {
-        let (lpn, laid_out) = match self.back[place as usize] {
-            LAID_OUT => (self.layout.page(place)?, true),
-            page => (page - 1, false),
-        };
-        let entry = if self.is_touched(lpn) { self.forward[lpn as usize] } else { LAID_OUT };
-        (entry == place + PLACE || (laid_out && entry == LAID_OUT)).then_some(lpn)
+        match self.back[place as usize] {
+            _ if self.is_stale(place) => None,
+            LAID_OUT => self.layout.page(place),
+            page => Some(page - 1),
+        }
     }
 
     /// Brings near what the places of a block hold.
@@ -122,34 +140,36 @@ impl Map {
         std::hint::black_box(back.iter().step_by(LINE).fold(0, |sum, page| sum ^ page));
     }
 
-    /// The pages whose valid copies are in the places from `first` on, of which there are at most [`BATCH`]. `None` when the
-    /// quick way is not for them: some were laid out, or there are stamps. All table entries are fetched before the first
-    /// is looked at, so that the waits for memory overlap.
+    /// Takes the pages whose valid copies are in the places from `first` on, of which there are at most [`BATCH`]: these are
+    /// stale now. `None` when the quick way is not for them: some were laid out, or there are stamps.
     #[inline]
-    pub(super) fn gather(&self, first: u32, count: u32, pages: &mut [u32; BATCH]) -> Option<usize> {
+    pub(super) fn take_all(&mut self, first: u32, count: u32, pages: &mut [u32; BATCH]) -> Option<usize> {
         let back = &self.back[first as usize..(first + count) as usize];
         if back.contains(&LAID_OUT) || !self.stamps.is_empty() {
             return None;
         }
-        let mut entries = [0; BATCH];
-        for (entry, &page) in entries.iter_mut().zip(back) {
-            *entry = self.forward[page as usize - 1];
-        }
+        let (word, shift, all) = (first as usize / 64, first % 64, u64::MAX >> (64 - count));
+        let window = u128::from(self.stale[word + 1]) << 64 | u128::from(self.stale[word]);
+        let mut valid = !((window >> shift) as u64) & all;
+        let window = window | u128::from(all) << shift;
+        (self.stale[word], self.stale[word + 1]) = (window as u64, (window >> 64) as u64);
         let mut found = 0;
-        for ((&entry, &page), place) in entries.iter().zip(back).zip(first..) {
-            pages[found % BATCH] = page - 1;
-            found += usize::from(entry == place + PLACE);
+        while valid != 0 {
+            pages[found % BATCH] = back[valid.trailing_zeros() as usize] - 1;
+            found += 1;
+            valid &= valid - 1;
         }
         Some(found)
     }
 
-    /// Maps pages that [`Map::gather`] found to consecutive places.
+    /// Maps pages that [`Map::take_all`] found to consecutive places.
     #[inline]
     pub(super) fn put_all(&mut self, pages: &[u32], to: u32) {
         let back = &mut self.back[to as usize..to as usize + pages.len()];
         for ((&lpn, back), place) in pages.iter().zip(back).zip(to..) {
             self.forward[lpn as usize] = place + PLACE;
             *back = lpn + 1;
+            self.stale[place as usize / 64] &= !(1 << (place % 64));
         }
     }
 
@@ -159,6 +179,8 @@ impl Map {
         self.mark_touched(lpn);
         self.forward[lpn as usize] = to + PLACE;
         self.back[to as usize] = lpn + 1;
+        self.stale[from as usize / 64] |= 1 << (from % 64);
+        self.stale[to as usize / 64] &= !(1 << (to % 64));
         if !self.stamps.is_empty() {
             self.stamps[to as usize] = self.stamps[from as usize];
         }

@@ -184,6 +184,12 @@ impl Ftl {
         }
     }
 
+    /// Asks the processor for what [`Ftl::lookup`] and [`Ftl::write`] need of a page, for a caller that needs it soon.
+    #[inline]
+    pub fn bring_near(&self, lpn: u32) {
+        self.map.bring_near(lpn);
+    }
+
     /// Place of a page; `None` when it was never written, or trimmed.
     #[inline]
     pub fn lookup(&self, lpn: u32) -> Option<PhysicalPage> {

@@ -204,7 +204,9 @@ impl Host {
     #[inline]
     pub(super) fn drive_of(&self, id: RequestId, sim: &Sim) -> usize {
         let request = sim.request(id);
-        if self.drives.in_a_row {
+        if self.drives.count == 1 {
+            0
+        } else if self.drives.in_a_row {
             (request.offset / self.drives.shape.capacity.0) as usize
         } else {
             (request.user >> CALLER_SHIFT) as usize % self.drives.count
@@ -239,14 +241,14 @@ impl Host {
 
     /// The doorbell, rung by this core; of each drive when the request is for several.
     pub(super) fn issue(&mut self, core: u32, id: RequestId, sim: &mut Sim) {
-        if self.drives.in_a_row {
+        if self.drives.in_a_row && self.drives.count > 1 {
             let each = self.drives.shape.capacity.0;
             let request = sim.request(id);
             let by_kernel = request.by_kernel;
             let (offset, end, user) =
                 (request.offset, request.offset + u64::from(request.length), request.user);
             let flushes = request.kind == Kind::Flush;
-            if flushes && self.drives.count > 1 || end > (offset / each + 1) * each {
+            if flushes || end > (offset / each + 1) * each {
                 let touched = |drive: u64| flushes || drive * each < end && (drive + 1) * each > offset;
                 for drive in (0..self.drives.count as u64).filter(|&drive| touched(drive)) {
                     let from = offset.max(drive * each);

@@ -160,9 +160,9 @@ impl Ssd {
     #[inline]
     fn admit(&mut self, id: RequestId, sim: &mut Sim) {
         self.fresh_slot(id);
-        let (kind, length) = (sim.request(id).kind, sim.request(id).length);
+        let &Request { kind, offset, length, .. } = sim.request(id);
+        self.ftl.bring_near((offset >> self.spec.page_shift) as u32);
         if kind == Kind::Read {
-            self.ftl.prefetch((sim.request(id).offset >> self.spec.page_shift) as u32);
             return self.decide(id, sim);
         }
         let data = if kind == Kind::Write { u64::from(length) } else { 0 };
