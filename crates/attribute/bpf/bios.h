@@ -83,16 +83,18 @@ ALWAYS_INLINE struct flight *find_flight(__u64 bio)
 /* A place for a bio that is queued now; 0 when all are taken. */
 ALWAYS_INLINE struct flight *new_flight(__u64 bio, __u64 now)
 {
-	struct flight *flight = find_flight(bio);
+	struct flight *stale = 0;
 	__u32 step;
 
-	for (step = 0; !flight && step < PLACES_EACH; step++) {
+	for (step = 0; step < PLACES_EACH; step++) {
 		struct flight *place = flight_at(place_of(bio, step));
 
-		if (place && (!place->bio || place->queue + STALE_NS < now))
-			flight = place;
+		if (place && (!place->bio || place->bio == bio))
+			return place;
+		if (place && place->queue + STALE_NS < now)
+			stale = place;
 	}
-	return flight;
+	return stale;
 }
 
 #endif

@@ -16,6 +16,8 @@ struct flight {
 	__u64 bio;
 	struct owner owner;
 	__u32 device;
+	/* Of the device in `devices`. */
+	__u32 place;
 	__u32 kind;
 	__u64 left;
 	__u64 held;
@@ -91,10 +93,12 @@ struct thread {
 };
 
 struct device {
+	/* 0: the place is free. */
+	__u64 number;
 	__u64 in_flight;
 	/* Bios so far, and from bit ENDED_BITS on their sectors; two CPUs may count one for both. */
 	__u64 ended;
-	/* Latency that one of a thousand passes: of reads, of others. */
+	/* Latency that one of a thousand passes: of reads, of others; 0: not known yet. */
 	__u64 limits[2];
 	__u64 flush_since;
 	/* Who asked for a flush last. */
@@ -126,9 +130,10 @@ struct transaction_key {
 
 TABLE(cpus, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct cpu);
 TABLE(folds, BPF_MAP_TYPE_PERCPU_HASH, 4096, struct fold_key, struct fold);
-TABLE(heats, BPF_MAP_TYPE_PERCPU_HASH, 128, struct heat_key, struct heat);
+/* Two to each place of `devices`: reads, all others. */
+TABLE(heats, BPF_MAP_TYPE_PERCPU_ARRAY, 2 * DEVICES, __u32, struct heat);
 TABLE(waits, BPF_MAP_TYPE_PERCPU_HASH, 4096, struct wait_key, struct wait);
-TABLE(devices, BPF_MAP_TYPE_HASH, 128, __u32, struct device);
+TABLE(devices, BPF_MAP_TYPE_ARRAY, DEVICES, __u32, struct device);
 TABLE(threads, BPF_MAP_TYPE_ARRAY, THREADS, __u32, struct thread);
 /* Who dirtied an inode last, by its address. */
 TABLE(dirtiers, BPF_MAP_TYPE_LRU_HASH, 16384, __u64, struct owner);
@@ -382,15 +387,34 @@ ALWAYS_INLINE __u32 disk_number(struct gendisk *disk)
 	return (__u32)disk->major << 20 | disk->first_minor;
 }
 
+ALWAYS_INLINE struct device *device_at(__u32 place)
+{
+	return bpf_map_lookup_elem(&devices, &place);
+}
+
+/* The place of a device, taken when it is met first; DEVICES when none is left. Arrays are looked up without a call and
+ * without a lock, which a kernel hash is not. Global, so that the verifier looks at it once. */
+__attribute__((noinline)) __u32 device_place(__u32 number)
+{
+	__u32 step;
+
+	for (step = 0; step < DEVICES; step++) {
+		__u32 place = (number + (number >> 20) + step) & (DEVICES - 1);
+		struct device *device = device_at(place);
+		__u64 found;
+
+		if (!device)
+			break;
+		found = device->number ? device->number : __sync_val_compare_and_swap(&device->number, 0, number);
+		if (!found || found == number)
+			return place;
+	}
+	return DEVICES;
+}
+
 ALWAYS_INLINE struct device *device_of(__u32 number)
 {
-	struct device *device = bpf_map_lookup_elem(&devices, &number);
-	struct device fresh = { .limits = { 1000000, 1000000 } };
-
-	if (device)
-		return device;
-	bpf_map_update_elem(&devices, &number, &fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&devices, &number);
+	return device_at(device_place(number));
 }
 
 SECTION("tp_btf/block_bio_queue")
@@ -423,7 +447,8 @@ int watch_bio_queue(__u64 *context)
 		if (cgroup && cgroup->kn->id > 1)
 			flight.owner.cgroup = cgroup_number(cgroup);
 	}
-	device = device_of(flight.device);
+	flight.place = device_place(flight.device);
+	device = device_at(flight.place);
 	if (device) {
 		flight.in_flight = device->in_flight;
 		flight.ended = device->ended;
@@ -531,18 +556,11 @@ ALWAYS_INLINE void add(struct flight *flight, __u64 ios, __u64 bytes, __u64 now)
 		fold->slowest = now - flight->queue;
 }
 
-ALWAYS_INLINE void heat_up(__u32 device, __u32 direction, __u64 ns)
+ALWAYS_INLINE void heat_up(__u32 place, __u32 direction, __u64 ns)
 {
-	struct heat_key key = { .device = device, .direction = direction };
-	struct heat *heat = bpf_map_lookup_elem(&heats, &key);
-	__u32 cell = cell_of(ns);
+	__u32 cell = cell_of(ns), which = 2 * place + direction;
+	struct heat *heat = bpf_map_lookup_elem(&heats, &which);
 
-	if (!heat) {
-		static const struct heat none;
-
-		bpf_map_update_elem(&heats, &key, &none, BPF_NOEXIST);
-		heat = bpf_map_lookup_elem(&heats, &key);
-	}
 	if (heat && cell < CELLS)
 		heat->cells[cell]++;
 }
@@ -550,7 +568,7 @@ ALWAYS_INLINE void heat_up(__u32 device, __u32 direction, __u64 ns)
 /* True for one of a thousand: the limit rises by a 32nd at each of these, and falls by a 32,768th at each other. */
 ALWAYS_INLINE bool is_slow(__u64 *limit, __u64 ns)
 {
-	__u64 at = *limit;
+	__u64 at = *limit ? *limit : 1000000;
 
 	if (slow_from)
 		return ns >= slow_from;
@@ -591,10 +609,10 @@ ALWAYS_INLINE void tell_io(struct flight *flight, struct device *device, __u64 b
 ALWAYS_INLINE void io_ends(struct flight *flight, __u64 bytes, __u64 now)
 {
 	__u32 direction = flight->kind == IO_READ || flight->kind == IO_AHEAD ? 0 : 1;
-	struct device *device = device_of(flight->device);
+	struct device *device = device_at(flight->place);
 	__u64 since = flight->held ? flight->held : flight->queue;
 
-	heat_up(flight->device, direction, now - flight->queue);
+	heat_up(flight->place, direction, now - flight->queue);
 	if (device && (is_slow(&device->limits[direction], now - since) || flight->kind == IO_DISCARD ||
 		       (flight->held && now - since > 1000000)))
 		tell_io(flight, device, bytes, now);
@@ -603,8 +621,7 @@ ALWAYS_INLINE void io_ends(struct flight *flight, __u64 bytes, __u64 now)
 /* A bio leaves the device. */
 ALWAYS_INLINE void leaves(struct flight *flight)
 {
-	__u32 number = flight->device;
-	struct device *device = bpf_map_lookup_elem(&devices, &number);
+	struct device *device = device_at(flight->place);
 
 	if (device && device->in_flight) {
 		__sync_fetch_and_add(&device->in_flight, -1ULL);
@@ -638,7 +655,7 @@ int watch_bio_complete(__u64 *context)
 ALWAYS_INLINE void flush_ends(struct request *request)
 {
 	__u32 number = disk_number(request->q->disk);
-	struct device *device = bpf_map_lookup_elem(&devices, &number);
+	struct device *device = device_of(number);
 	struct told_event *event;
 
 	if (!device || !device->flush_since)

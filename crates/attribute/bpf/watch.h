@@ -66,12 +66,7 @@ struct wait {
 };
 
 #define CELLS 128
-
-struct heat_key {
-	__u32 device;
-	/* 0: reads, 1: all others */
-	__u32 direction;
-};
+#define DEVICES 128
 
 /* I/Os by latency, four cells to the octave. */
 struct heat {

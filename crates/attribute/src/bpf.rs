@@ -177,6 +177,11 @@ fn missed_of(text: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("recursion_misses:")?.trim().parse().ok())
 }
 
+/// Reads the kernel's types, which the next [`Object::load`] then finds; what is wrong with them is told there.
+pub(crate) fn read_types() {
+    let _told_by_load = (KernelTypes::running().is_ok(), kernel_btf().is_ok());
+}
+
 /// The kernel's types as the loader wants them, read once.
 fn kernel_btf() -> Result<&'static aya::Btf, BpfError> {
     static BTF: OnceLock<aya::Btf> = OnceLock::new();

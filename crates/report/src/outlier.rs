@@ -182,6 +182,7 @@ mod tests {
             in_flight: 0,
             ended_beside: None,
             bytes_beside: 0,
+            cpu: None,
         }
     }
 

@@ -12,6 +12,9 @@ use crate::packed::{WATCH, unpacked};
 
 /// Cells of a `struct heat`.
 const CELLS: usize = 128;
+/// Places of devices, and words of a `struct device`, the first of which is its number.
+const DEVICES: u32 = 128;
+const DEVICE_WORDS: usize = 8;
 /// Words of `struct cpu`, the first of which counts runs.
 const CPU_WORDS: usize = 9;
 /// Words of `struct told_event`.
@@ -58,6 +61,7 @@ pub(super) struct Event {
     pub(super) complete: u64,
     pub(super) in_flight: u64,
     pub(super) thread: u32,
+    pub(super) cpu: u32,
     pub(super) wake_stack: u32,
     pub(super) name: String,
     pub(super) waker: String,
@@ -70,7 +74,8 @@ pub(super) struct Kernel {
     object: Object,
     folds: PerCpuHashMap<MapData, FoldKey, Fold>,
     waits: PerCpuHashMap<MapData, WaitKey, Wait>,
-    heats: PerCpuHashMap<MapData, [u32; 2], [u64; CELLS]>,
+    devices: Array<MapData, [u64; DEVICE_WORDS]>,
+    heats: PerCpuArray<MapData, [u64; CELLS]>,
     names: HashMap<MapData, u32, [u8; 16]>,
     cpus: PerCpuArray<MapData, [u64; CPU_WORDS]>,
     counters: Array<MapData, u64>,
@@ -140,7 +145,8 @@ impl Kernel {
         Ok(Kernel {
             folds: of_kind(PerCpuHashMap::try_from(object.take_map("folds")))?,
             waits: of_kind(PerCpuHashMap::try_from(object.take_map("waits")))?,
-            heats: of_kind(PerCpuHashMap::try_from(object.take_map("heats")))?,
+            devices: of_kind(Array::try_from(object.take_map("devices")))?,
+            heats: of_kind(PerCpuArray::try_from(object.take_map("heats")))?,
             names: of_kind(HashMap::try_from(object.take_map("names")))?,
             cpus: of_kind(PerCpuArray::try_from(object.take_map("cpus")))?,
             events: of_kind(RingBuf::try_from(object.take_map("events")))?,
@@ -161,9 +167,7 @@ impl Kernel {
             waits: added(&self.waits, |sum, each| (0..4).for_each(|at| sum[at] += each[at])),
             ..Sums::default()
         };
-        let heats =
-            added(&self.heats, |sum, each| sum.iter_mut().zip(each).for_each(|(sum, each)| *sum += each));
-        sums.heats = heats.into_iter().map(|(key, cells)| (key, cells.to_vec())).collect();
+        sums.heats = (0..DEVICES).filter_map(|place| self.heats_of(place)).flatten().collect();
         let counter = |index: u32| self.counters.get(&index, 0).unwrap_or(0);
         sums.lost = counter(0) + counter(1) + counter(2);
         sums.missed = self.object.missed();
@@ -179,6 +183,19 @@ impl Kernel {
             }
         }
         sums
+    }
+
+    /// Counts of the device at a place, by device and direction; `None` where there is none.
+    fn heats_of(&self, place: u32) -> Option<[([u32; 2], Vec<u64>); 2]> {
+        let number = self.devices.get(&place, 0).ok()?[0] as u32;
+        let of_direction = |direction| {
+            let mut sum = vec![0; CELLS];
+            for cells in self.heats.get(&(2 * place + direction), 0).iter().flat_map(|cpus| cpus.iter()) {
+                sum.iter_mut().zip(cells).for_each(|(sum, each)| *sum += each);
+            }
+            ([number, direction], sum)
+        };
+        (number != 0).then(|| [0, 1].map(of_direction))
     }
 
     /// Events that have come since the last call.
@@ -273,6 +290,7 @@ impl Event {
             complete: words[10],
             in_flight: words[11],
             thread: halves(words[12]).0,
+            cpu: halves(words[12]).1,
             wake_stack: halves(words[13]).0,
             name: name(14),
             waker: name(16),

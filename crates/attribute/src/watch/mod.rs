@@ -48,6 +48,8 @@ pub struct Watcher {
     /// CPU time of processes at the last look, ns.
     clocks: BTreeMap<u32, u64>,
     kernel_ios: BTreeMap<String, u64>,
+    /// Time of each CPU in interrupts at the last look, ns.
+    interrupts: Vec<u64>,
     /// Events that came since the last slice.
     events: Vec<Event>,
     /// Events beyond those that a slice keeps.
@@ -85,7 +87,11 @@ const TOLD_DISCARD: u64 = 4;
 impl Watcher {
     /// Loads the programs and attaches them.
     pub fn attach(options: &WatchOptions) -> Result<Watcher, BpfError> {
-        let symbols = Symbols::live().ok();
+        let symbols = std::thread::scope(|scope| {
+            let names = scope.spawn(|| Symbols::live().ok());
+            bpf::read_types();
+            names.join().ok().flatten()
+        });
         let address = |name| symbols.as_ref().and_then(|symbols| symbols.address_of(name)).unwrap_or(0);
         let works = ["blk_throtl_dispatch_work_fn", "delayed_work_timer_fn"].map(address);
         let slow_from_ns = options.slow_from.map_or(0, |from| from.0);
@@ -98,6 +104,7 @@ impl Watcher {
             sums,
             clocks: BTreeMap::new(),
             kernel_ios: BTreeMap::new(),
+            interrupts: interrupts(),
             events: Vec::new(),
             dropped: 0,
             last: system::now().0,
@@ -155,6 +162,11 @@ impl Watcher {
         slice.ios = self.ios(&before);
         slice.waits = self.waits(&before);
         slice.devices = self.devices(&before);
+        let interrupted = interrupts();
+        let last = self.interrupts.iter().chain(std::iter::repeat(&u64::MAX));
+        slice.interrupts_ns =
+            interrupted.iter().zip(last).map(|(now, last)| now.saturating_sub(*last)).collect();
+        self.interrupts = interrupted;
         self.look();
         slice.lost += std::mem::take(&mut self.dropped);
         for event in std::mem::take(&mut self.events) {
@@ -320,6 +332,7 @@ impl Watcher {
                     in_flight: event.in_flight,
                     ended_beside: Some(event.ended & ((1 << ENDED_BITS) - 1)),
                     bytes_beside: event.ended >> ENDED_BITS << 9,
+                    cpu: Some(event.cpu),
                 });
             }
             TOLD_WAIT => {
@@ -381,6 +394,22 @@ fn counted(line: &str) -> Option<(String, u64)> {
     Some((name, field(0) + field(4) + field(11)))
 }
 
+/// Time of each CPU in interrupts and what they leave for later, by its number, ns.
+fn interrupts() -> Vec<u64> {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let each = text.lines().filter_map(interrupts_of).collect::<BTreeMap<usize, u64>>();
+    let cpus = each.keys().last().map_or(0, |last| last + 1);
+    (0..cpus).map(|cpu| each.get(&cpu).copied().unwrap_or(0)).collect()
+}
+
+/// Number of a CPU, and its time in interrupts, of a line of `/proc/stat`: fields `irq` and `softirq` (`proc_stat(5)`).
+fn interrupts_of(line: &str) -> Option<(usize, u64)> {
+    let mut fields = line.strip_prefix("cpu")?.split(' ');
+    let cpu = fields.next()?.parse().ok()?;
+    let ticks: Vec<u64> = fields.skip(5).take(2).map_while(|field| field.parse().ok()).collect();
+    Some((cpu, ticks.iter().sum::<u64>() * TICK_NS))
+}
+
 /// CPU time of a process with all its threads so far, ns; `None` where it has ended.
 fn cpu_time(process: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
@@ -405,6 +434,8 @@ mod tests {
         let line = " 254       0 vda 100 1 2000 30 50 6 700 80 0 90 100 7 0 0 0 11 12";
         assert_eq!(counted(line), Some(("vda".to_owned(), 157)));
         assert_eq!(counted("254 0"), None);
+        assert_eq!(interrupts_of("cpu12 1 2 3 4 5 60 7 8 9 10"), Some((12, 670_000_000)));
+        assert_eq!(interrupts_of("cpu  1 2 3 4 5 60 7 8 9 10"), None, "the sum of all");
         let stat = "12 (a b) c) S 1 2 3 4 5 6 7 8 9 10 40 2 0 0 20";
         assert_eq!(cpu_time_of(stat), Some(42));
         assert_eq!(cpu_time_of("12 (cut) S 1"), None);

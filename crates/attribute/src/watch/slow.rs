@@ -133,7 +133,24 @@ fn before_issue(io: &SlowIo, slices: &[WatchSlice]) -> Verdict {
         evidence.push(waited);
         return (cause, false, evidence);
     }
-    (WaitCause::Scheduler, false, vec![waited, "It may have lain in a plug of its thread.".to_owned()])
+    in_plug(io, slices, span, waited)
+}
+
+/// A thread gathers bios before it hands them on, and hands them on before it sleeps: it worked on, or had no CPU.
+fn in_plug(io: &SlowIo, slices: &[WatchSlice], span: TimeSpan, waited: String) -> Verdict {
+    let (cause, whose) = match io.how {
+        OwnedHow::WriteBack => (WaitCause::WriteBack, "the thread that writes back"),
+        OwnedHow::Journal => (WaitCause::Journal, "the journal's thread"),
+        OwnedHow::Work | OwnedHow::Kernel => (WaitCause::Worker, "a thread of the kernel"),
+        _ => (WaitCause::Unknown, "its own thread"),
+    };
+    let words = format!("It lay with {whose}, which gathered more before it handed them on, or had no CPU.");
+    match kernel_thread(slices, span) {
+        Some((_, _, evidence)) if cause != WaitCause::Unknown => {
+            (WaitCause::Worker, false, evidence.into_iter().chain([words, waited]).collect())
+        }
+        _ => (cause, false, vec![words, waited]),
+    }
 }
 
 /// Schedulers that let an owner have only a part of the device's requests.
@@ -173,6 +190,7 @@ fn of_device(io: &SlowIo, slices: &[WatchSlice], deeper: bool) -> Verdict {
     let found = event_beside(io, slices, span)
         .or_else(|| deeper.then(|| device_below(io, slices, span)).flatten())
         .or_else(|| worker(io, slices, span))
+        .or_else(|| interrupted(io, slices, span))
         .or_else(|| dip(io, slices, span));
     if let Some((cause, sure, mut evidence)) = found {
         evidence.push(in_device);
@@ -264,6 +282,27 @@ fn below<'a>(device: &str, slices: &'a [WatchSlice]) -> Option<&'a Vec<String>> 
 /// Threads of the kernel work for a device that lies on another; which of them for this one is not seen.
 fn worker(io: &SlowIo, slices: &[WatchSlice], span: TimeSpan) -> Option<Verdict> {
     below(&io.device, slices)?;
+    kernel_thread(slices, span)
+}
+
+/// The CPU that ended it was at interrupts for most of the intervals that the time lies in.
+fn interrupted(io: &SlowIo, slices: &[WatchSlice], span: TimeSpan) -> Option<Verdict> {
+    let cpu = io.cpu?;
+    let (mut busy, mut elapsed) = (0, 0);
+    for slice in slices_in(slices, span) {
+        busy += slice.interrupts_ns.get(cpu as usize).unwrap_or(&0);
+        elapsed += slice.elapsed.0;
+    }
+    let words = format!(
+        "CPU {cpu}, which was told of its end, spent {} of {} on interrupts.",
+        Nanos(busy),
+        Nanos(elapsed)
+    );
+    (busy * 2 > elapsed).then(|| (WaitCause::Interrupts, false, vec![words]))
+}
+
+/// A thread of the kernel waited for a CPU for most of a time.
+fn kernel_thread(slices: &[WatchSlice], span: TimeSpan) -> Option<Verdict> {
     let sleeps = slices.iter().flat_map(|slice| &slice.sleeps);
     let waits = sleeps.filter(|sleep| sleep.kernel && overlap(span, span_of_sleep(sleep)) > 0);
     let longest = waits.max_by_key(|sleep| overlap(span, span_of_sleep(sleep)))?;

@@ -31,6 +31,8 @@ impl Summed {
         whole.runs += slice.runs;
         whole.kernel_cost_ns += slice.kernel_cost_ns;
         whole.own_cost_ns += slice.own_cost_ns;
+        whole.interrupts_ns.resize(whole.interrupts_ns.len().max(slice.interrupts_ns.len()), 0);
+        whole.interrupts_ns.iter_mut().zip(&slice.interrupts_ns).for_each(|(sum, each)| *sum += each);
         let present: BTreeSet<u32> = slice.ios.iter().map(|row| row.owner.process).collect();
         whole.ios = joined(std::mem::take(&mut whole.ios), slice.ios, io_key, add_ios);
         shorten(&mut whole.ios, &present, |row| &mut row.owner, io_key, add_ios);

@@ -254,6 +254,9 @@ pub struct SlowIo {
     /// Bytes of those.
     #[serde(default)]
     pub bytes_beside: u64,
+    /// CPU that was told of its end; `None` in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
 }
 
 impl SlowIo {
@@ -329,6 +332,9 @@ pub struct WatchSlice {
     pub sleeps: Vec<LongSleep>,
     /// Flushes and discards.
     pub events: Vec<DeviceEvent>,
+    /// Time that each CPU spent on interrupts, for nobody, by its number; ns, in ticks of 10 ms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interrupts_ns: Vec<u64>,
     /// Events, bios and rows that found no place.
     pub lost: u64,
     /// Events that a BPF program did not see, since an interrupt brought them while it was at work on that CPU.
@@ -401,6 +407,8 @@ pub enum WaitCause {
     Preempted,
     /// The kernel's thread that works for the device had no CPU.
     Worker,
+    /// The CPU that is told of the device's ends was busy with interrupts.
+    Interrupts,
     /// Nothing that was seen explains it.
     Unknown,
 }

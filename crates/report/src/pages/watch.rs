@@ -175,8 +175,13 @@ fn wait_table(whole: &WatchSlice) -> Table {
             share(row.kernel_ns),
         ]);
     }
+    let interrupts: u64 = whole.interrupts_ns.iter().sum();
+    if interrupts > 0 {
+        let share = percent(interrupts as f64 / 1e9 / seconds);
+        table.row(["unowned", "interrupts", "-", "-", "-", "-", &share]);
+    }
     "asleep: for an I/O, or where only the awaited event wakes; ready: woken, without a CPU; kernel: CPU time of \
-     the kernel's own threads for it; threads add up, so that more than 100 % can be"
+     the kernel's own threads for it, or in interrupts for nobody; threads add up, so that more than 100 % can be"
         .clone_into(&mut table.page_caption);
     table
 }
@@ -252,6 +257,7 @@ pub(crate) fn cause_of_wait(cause: WaitCause) -> &'static str {
         WaitCause::Frozen => "a frozen file system",
         WaitCause::Preempted => "another thread took its CPU",
         WaitCause::Worker => "the device's thread had no CPU",
+        WaitCause::Interrupts => "a CPU busy with interrupts",
         WaitCause::Unknown => "not known",
     }
 }

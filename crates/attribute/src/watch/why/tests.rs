@@ -26,6 +26,7 @@ pub(in crate::watch) fn slow(name: &str, process: u32) -> SlowIo {
         in_flight: 0,
         ended_beside: Some(0),
         bytes_beside: 0,
+        cpu: Some(1),
     }
 }
 
@@ -77,7 +78,11 @@ fn the_stage_that_took_more_than_half_is_the_cause() {
     assert_eq!(of_slow(alone.clone(), vec![]), (WaitCause::Device, true));
     let stage = |held_ns, queue_ns, schedule_ns| SlowIo { held_ns, queue_ns, schedule_ns, ..alone.clone() };
     assert_eq!(of_slow(stage(21_000_000, 0, 0), vec![]), (WaitCause::CgroupLimit, true));
-    assert_eq!(of_slow(stage(0, 21_000_000, 0), vec![]), (WaitCause::Scheduler, false));
+    assert_eq!(of_slow(stage(0, 21_000_000, 0), vec![]), (WaitCause::Unknown, false));
+    let gathered = |how| of_slow(SlowIo { how, ..stage(0, 21_000_000, 0) }, vec![]).0;
+    let hows = [OwnedHow::WriteBack, OwnedHow::Journal, OwnedHow::Work, OwnedHow::IoWorker];
+    let causes = [WaitCause::WriteBack, WaitCause::Journal, WaitCause::Worker, WaitCause::Unknown];
+    assert_eq!(hows.map(gathered), causes, "in a plug");
     assert_eq!(of_slow(stage(0, 0, 21_000_000), vec![]), (WaitCause::Device, true), "there is no scheduler");
     assert_eq!(of_slow(stage(20_000_000, 0, 0), vec![]).0, WaitCause::Device, "half is not more than half");
 }
@@ -121,6 +126,17 @@ fn a_flush_beside_it_counts_by_the_time_both_share() {
     assert_eq!(beside(12_000_000, "vda"), (WaitCause::Flush, false));
     assert_eq!(beside(10_000_000, "vda").0, WaitCause::Device, "half is not more than half");
     assert_eq!(beside(20_000_000, "vdb").0, WaitCause::Device);
+}
+
+#[test]
+fn a_cpu_that_ends_ios_is_busy_when_interrupts_have_more_than_half_of_it() {
+    let on_cpu = |cpu, busy_ms: u64| {
+        let interrupts_ns = vec![1_000_000_000, busy_ms * 1_000_000];
+        let slow = vec![SlowIo { cpu, ..slow("db", 7) }];
+        cause(WatchSlice { slow, interrupts_ns, ..WatchSlice::default() }).0
+    };
+    let causes = [on_cpu(Some(1), 501), on_cpu(Some(1), 500), on_cpu(Some(2), 501), on_cpu(None, 501)];
+    assert_eq!(causes, [WaitCause::Interrupts, WaitCause::Device, WaitCause::Device, WaitCause::Device]);
 }
 
 #[test]
@@ -182,7 +198,7 @@ fn what_lay_before_the_issue_is_explained_by_where_its_thread_slept() {
     assert_eq!(with("blk_mq_get_tag", 7, "bfq", 3), (WaitCause::Scheduler, false));
     assert_eq!(with("blk_mq_get_tag", 7, "bfq", 4), (WaitCause::Tag, false), "somebody has a queue");
     assert_eq!(with("wbt_wait", 7, "", 0), (WaitCause::Scheduler, true));
-    assert_eq!(with("blk_mq_get_tag", 8, "", 0), (WaitCause::Scheduler, false), "another's sleep");
+    assert_eq!(with("blk_mq_get_tag", 8, "", 0), (WaitCause::Unknown, false), "another's sleep");
 }
 
 #[test]
