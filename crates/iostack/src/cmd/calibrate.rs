@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use iostack::targets::TargetTable;
 use iostack_host::save::Output;
 use iostack_model::OutcomeFile;
-use iostack_model::answers::{Answer, Check, Iolat, Sweep};
+use iostack_model::answers::{Answer, Check, Iolat, Probe, Sweep};
 use iostack_study::calibrate::{self, PointSource};
 use iostack_target::Audience as _;
 
@@ -17,7 +17,7 @@ use crate::written::{self, AnswerArgs};
 /// Arguments of `iostack calibrate`.
 #[derive(clap::Args)]
 pub(crate) struct CalibrateArgs {
-    /// JSON that check, run, iolat or sim sweep printed, or fio's own.
+    /// JSON that check, run, probe, iolat or sim sweep printed, or fio's own.
     #[arg(required = true, value_name = "OUTCOME")]
     files: Vec<PathBuf>,
     /// Write the platform to a new file, for `sim:FILE`.
@@ -68,9 +68,10 @@ fn source(path: &Path) -> anyhow::Result<PointSource> {
         Check::KIND => PointSource::Check(Box::new(stored.parse()?)),
         OutcomeFile::KIND => PointSource::Run(Box::new(stored.parse()?)),
         Iolat::KIND => PointSource::Iolat(Box::new(stored.parse()?)),
+        Probe::KIND => PointSource::Probe(Box::new(stored.parse()?)),
         Sweep::KIND => PointSource::Sweep(Box::new(stored.parse()?)),
         other => bail!(
-            "`{}` is of `iostack {other}`, which measures no curve; name outcomes of check, run, iolat, sim sweep, or fio's \
+            "`{}` is of `iostack {other}`, which measures no curve; name outcomes of check, run, probe, iolat, sim sweep, or fio's \
              JSON",
             path.display()
         ),

@@ -41,7 +41,7 @@ pub struct CalibratedNumber {
     /// The value and its 95 % interval, of a number that was measured: ns, bytes per second, or as a plain number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
-    /// `ns`, `B/s`, `/s`, `clocks`, or nothing.
+    /// `ns`, `B`, `B/s`, `/s`, `I/Os`, `%`, `clocks`, or nothing.
     pub unit: String,
     /// Source in words: `measured, FILE`, or why it is assumed.
     pub source: String,

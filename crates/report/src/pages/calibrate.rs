@@ -10,7 +10,11 @@ use crate::text::format::{or_dash, percent, rate, significant, time};
 
 /// Document of `iostack calibrate`.
 pub fn calibrate(report: &Calibration) -> Document {
-    let mut all = Document::new(format!("iostack calibrate {}", report.files.join(" ")));
+    let files = match report.files.as_slice() {
+        [first, _, _, ..] => format!("{first} and {} more", report.files.len() - 1),
+        few => few.join(" "),
+    };
+    let mut all = Document::new(format!("iostack calibrate {files}"));
     let held = report.points.iter().filter(|point| point.held_out).count();
     all.beside = vec![format!("{} points", report.points.len()), format!("{held} held out")];
     all.origin = vec![format!("iostack {}", report.iostack)];

@@ -87,6 +87,7 @@ impl Driver {
 pub(crate) struct Hardware {
     command: Nanos,
     delay: Nanos,
+    flush: Option<Nanos>,
     tags: Option<u64>,
     /// Commands that a drive takes.
     drive_tags: Option<u64>,
@@ -113,7 +114,7 @@ impl Hardware {
 
     /// Extended commands reach the drives as they are.
     fn is_transparent(&self) -> bool {
-        let takes_time = self.command.0 + self.delay.0 + self.port_command.0 > 0;
+        let takes_time = self.command.0 + self.delay.0 + self.port_command.0 > 0 || self.flush.is_some();
         let bounds = self.tags.is_some() || self.drive_tags.is_some();
         self.extended && !takes_time && !bounds && self.port_rate.is_none() && self.uplink.is_none()
     }

@@ -63,7 +63,8 @@ impl Adapter {
             self.drive_of.resize(id.0 as usize + 1, 0);
         }
         self.drive_of[id.0 as usize] = sim.request(id).scratch as u16;
-        let Hardware { command, delay, uplink, .. } = &self.hardware;
+        let Hardware { command, delay, flush, uplink, .. } = &self.hardware;
+        let delay = flush.filter(|_| sim.request(id).kind == Kind::Flush).unwrap_or(*delay);
         let mut through = self.firmware.serve(sim.now(), command.0) + delay.0;
         if let (Some(pace), Kind::Write) = (uplink, sim.request(id).kind) {
             through = through.max(self.uplink.serve(sim.now(), pace.time(u64::from(sim.request(id).length))));

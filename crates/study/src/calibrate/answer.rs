@@ -8,8 +8,9 @@ use iostack_model::{Bytes, Job, Nanos, SCHEMA};
 use iostack_target::{Audience, Targets};
 
 use super::baselines;
-use super::drive::{COUNT, Drive, Numbers};
+use super::drive::{COUNT, Drive, Number, Numbers};
 use super::fit::{Data, Fit, by_formula, by_simulator, intervals};
+use super::flush;
 use super::points::{Gathered, Point, PointSource, hold_out, tell_sleep};
 use super::scores::scores;
 use super::sheet::{self, FittedFacts};
@@ -19,7 +20,8 @@ use crate::sweep::watch::parallel;
 /// A platform that is built in, all of whose numbers are exchanged.
 const BASE: &str = "nvme-server";
 /// Kinds of drives that are tried.
-const DRIVES: [Drive; 5] = [
+const DRIVES: [Drive; 6] = [
+    Drive::Copied,
     Drive::Memory,
     Drive::Flash(4 << 10),
     Drive::Flash(16 << 10),
@@ -53,15 +55,46 @@ pub fn answer(
     let cores = facts.cores.as_ref().map_or(8, |(cores, _)| *cores);
     talk.live(&format!("{} points, {} held out", points.len(), points.len() - training.len()));
     let mut data = Data { points: training, cores, beyond: Vec::new() };
-    let mut fits: Vec<Fit> = DRIVES.iter().map(|&drive| by_formula(&data, drive)).collect();
+    let simulator = Simulator { facts: &facts, targets, talk };
+    let mut found = best_of_kinds(&mut data, &simulator)?;
+    let mut ends = intervals(&data, &found, RESAMPLES);
+    let mut said = Vec::new();
+    if !gathered.flushes.is_empty() {
+        let flushes: Vec<&Point> = gathered.flushes.iter().collect();
+        let rates = |found: &Fit| -> anyhow::Result<Vec<f64>> {
+            Ok(simulator
+                .run(found.drive, &found.numbers, &flushes)?
+                .into_iter()
+                .map(|(iops, _)| iops)
+                .collect())
+        };
+        let at = Number::Flush as usize;
+        (found.numbers[at], ends[at]) = flush::time(&gathered.flushes, found.delay(), &rates(&found)?);
+        said = flush::told(&gathered.flushes, &rates(&found)?);
+    }
+    if !gathered.doubts.is_empty() {
+        widen(&mut ends, &found.numbers);
+    }
+    let all: Vec<&Point> = points.iter().collect();
+    let answered = simulator.run(found.drive, &found.numbers, &all)?;
+    let told: Vec<CalibratedPoint> =
+        points.iter().zip(&answered).map(|(point, answer)| of_point(points, point, *answer)).collect();
+    let mut calibration = assemble(&gathered, &facts, (&found, &ends), told);
+    calibration.findings.extend(said);
+    Ok(calibration)
+}
+
+/// The fit of each kind of drive by formula; the best of them are simulated, and the best of those is taken.
+fn best_of_kinds(data: &mut Data<'_>, simulator: &Simulator<'_>) -> anyhow::Result<Fit> {
+    let talk = simulator.talk;
+    let mut fits: Vec<Fit> = DRIVES.iter().map(|&drive| by_formula(data, drive)).collect();
     fits.sort_by(|a, b| a.score.total_cmp(&b.score));
     fits.truncate(SIMULATED);
-    let simulator = Simulator { facts: &facts, targets, talk };
     let (mut best, mut refused): (Option<(Fit, Vec<f64>)>, _) = (None, None);
     for fit in &fits {
         talk.live(&format!("simulating with a drive of the kind {}", fit.drive.kind()));
         let training = data.points.clone();
-        let simulated = by_simulator(&mut data, fit, ROUNDS, &mut |drive, numbers| {
+        let simulated = by_simulator(data, fit, ROUNDS, &mut |drive, numbers| {
             Ok(simulator.run(drive, numbers, &training)?.into_iter().map(|(iops, _)| iops).collect())
         });
         ensure!(!talk.stop().load(Ordering::Relaxed), "interrupted; nothing was written");
@@ -82,15 +115,7 @@ pub fn answer(
         return Err(refused.context("a kind of drive was tried")?.context("the simulator refuses every fit"));
     };
     data.beyond = beyond;
-    let mut ends = intervals(&data, &found, RESAMPLES);
-    if !gathered.doubts.is_empty() {
-        widen(&mut ends, &found.numbers);
-    }
-    let all: Vec<&Point> = points.iter().collect();
-    let answered = simulator.run(found.drive, &found.numbers, &all)?;
-    let told: Vec<CalibratedPoint> =
-        points.iter().zip(&answered).map(|(point, answer)| of_point(points, point, *answer)).collect();
-    Ok(assemble(&gathered, &facts, (&found, &ends), told))
+    Ok(found)
 }
 
 fn gather(files: &[(String, PointSource)]) -> anyhow::Result<Gathered> {
@@ -155,13 +180,17 @@ fn facts(gathered: &Gathered, name: &str) -> FittedFacts {
     };
     FittedFacts {
         name: name.to_owned(),
-        files: files.join(", "),
+        files: match files.as_slice() {
+            [first, _, _, ..] => format!("{first} and {} more", files.len() - 1),
+            few => few.join(", "),
+        },
         cores: gathered.cores.clone(),
         ghz: gathered.ghz.clone(),
         capacity: largest.max(),
         shapes: [shape(100), shape(0)],
         block_most: points.iter().map(|point| point.load.2).max().unwrap_or(4096),
         depth_most: points.iter().map(Point::in_flight).max().unwrap_or(1),
+        probe: gathered.probe.clone(),
     }
 }
 

@@ -61,6 +61,7 @@ mod tests {
             file: "a".to_owned(),
             load: (100, false, 4096, depth, 1),
             engine: Engine::Libaio,
+            sync: iostack_model::Sync::default(),
             iops,
             quantiles: None,
             cpu: None,

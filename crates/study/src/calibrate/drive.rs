@@ -1,15 +1,19 @@
 //! What is a machine and its drive, in as few numbers as points can tell? And how fast would it be?
 //!
-//! | number | memory (`dram`) | flash | cloud |
+//! | number | memory (`dram`) | flash | cloud (a disk in memory, `zero`: only the first two rows) |
 //! | --- | --- | --- | --- |
-//! | `Host`, `Switch`, `Several` | clocks of an I/O, more where its thread slept, more by `libaio` or `io_uring` | the same | the same |
+//! | `Host`, `Switch`, `Uring`, `Aio` | clocks of an I/O, more where its thread slept, more by `io_uring`, by `libaio` | the same | the same |
+//! | `CopyRead`, `CopyWrite` | - (a disk in memory: time of a byte that the caller copies) | - | - |
 //! | `Delay` | time that keeps nobody busy | the same | latency of a read |
 //! | `Command`, `WriteCommand` | the controller, one at a time | the same, and of a write | - |
 //! | `Dies`, `Read`, `Write` | units, and their time for a page | dies; to sense, to program | -; -; latency of a write |
 //! | `Byte` | time of a byte on the link | the same | a byte's tokens |
 //! | `Cap` | - | - | an I/O's tokens |
+//! | `Flush` | what a flush takes beyond the way of its writes | the same | the same |
 //!
 //! A number that is absent costs nothing; a write that has none costs what a read does.
+
+use iostack_model::Engine;
 
 use super::network::{Station, rate};
 use super::points::Point;
@@ -23,6 +27,8 @@ pub(crate) enum Drive {
     Flash(u64),
     /// Held back by tokens; I/Os that follow each other may share one.
     Cloud { merges: bool },
+    /// A disk in memory whose caller moves the data: zram, brd.
+    Copied,
 }
 
 /// A number of the model.
@@ -30,7 +36,10 @@ pub(crate) enum Drive {
 pub(crate) enum Number {
     Host,
     Switch,
-    Several,
+    Uring,
+    Aio,
+    CopyRead,
+    CopyWrite,
     Delay,
     Command,
     WriteCommand,
@@ -39,10 +48,11 @@ pub(crate) enum Number {
     Write,
     Byte,
     Cap,
+    Flush,
 }
 
 /// Count of the numbers.
-pub(crate) const COUNT: usize = Number::Cap as usize + 1;
+pub(crate) const COUNT: usize = Number::Flush as usize + 1;
 
 /// Values by number: ns, but for the dies; 0 is absent.
 pub(crate) type Numbers = [f64; COUNT];
@@ -61,21 +71,26 @@ impl Drive {
             Drive::Memory => "dram",
             Drive::Flash(_) => "flash",
             Drive::Cloud { .. } => "cloud",
+            Drive::Copied => "zero",
         }
     }
 
     /// Numbers that it has, and those among them that it cannot do without.
     pub(crate) fn numbers(self) -> (&'static [Number], &'static [Number]) {
-        use Number::{Byte, Cap, Command, Delay, Dies, Host, Read, Several, Switch, Write, WriteCommand};
+        use Number::{
+            Aio, Byte, Cap, Command, CopyRead, CopyWrite, Delay, Dies, Host, Read, Switch, Uring, Write,
+            WriteCommand,
+        };
         match self {
             Drive::Memory => {
-                (&[Host, Switch, Several, Delay, Command, Dies, Read, Write, Byte], &[Dies, Read])
+                (&[Host, Switch, Uring, Aio, Delay, Command, Dies, Read, Write, Byte], &[Dies, Read])
             }
+            Drive::Copied => (&[Host, Uring, Aio, CopyRead, CopyWrite], &[Host]),
             Drive::Flash(_) => (
-                &[Host, Switch, Several, Delay, Command, WriteCommand, Dies, Read, Write, Byte],
+                &[Host, Switch, Uring, Aio, Delay, Command, WriteCommand, Dies, Read, Write, Byte],
                 &[Dies, Read],
             ),
-            Drive::Cloud { .. } => (&[Host, Switch, Several, Delay, Write, Byte, Cap], &[Delay]),
+            Drive::Cloud { .. } => (&[Host, Switch, Uring, Aio, Delay, Write, Byte, Cap], &[Delay]),
         }
     }
 
@@ -117,6 +132,7 @@ impl Drive {
                 let most = 1.0 / (programs + read * of(Number::Read) * pages / dies).max(1e-9);
                 closed(&[seats, Station::one(command), sense, link(block)], of(Number::Delay)).min(most)
             }
+            Drive::Copied => closed(&[seats], 0.0),
             Drive::Cloud { merges } => {
                 let latency = read * of(Number::Delay) + write * or(Number::Write, Number::Delay);
                 let shares = if merges && point.load.1 { (block as f64 / TOKEN).min(1.0) } else { 1.0 };
@@ -127,8 +143,16 @@ impl Drive {
     }
 }
 
-/// Time of the host for an I/O.
+/// Time of the host for an I/O. An interface whose own number is absent costs what the other does.
 pub(crate) fn host(numbers: &Numbers, point: &Point) -> f64 {
-    let several = if point.engine.is_synchronous() { 0.0 } else { numbers[Number::Several as usize] };
-    numbers[Number::Host as usize] + point.sleeps * numbers[Number::Switch as usize] + several
+    let of = |number: Number| numbers[number as usize];
+    let or = |number: Number, other: Number| if of(number) > 0.0 { of(number) } else { of(other) };
+    let several = match point.engine {
+        Engine::Libaio => or(Number::Aio, Number::Uring),
+        engine if engine.is_synchronous() => 0.0,
+        _ => or(Number::Uring, Number::Aio),
+    };
+    let byte = point.reads() * of(Number::CopyRead)
+        + (1.0 - point.reads()) * or(Number::CopyWrite, Number::CopyRead);
+    of(Number::Host) + point.sleeps * of(Number::Switch) + several + byte * point.load.2 as f64
 }

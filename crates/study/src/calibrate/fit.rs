@@ -11,6 +11,8 @@
 //! information criterion. Intervals are of a residual bootstrap, because a likelihood would need an error whose size
 //! nobody knows, while the residuals also hold what the model has not.
 
+use iostack_model::Engine;
+
 use super::drive::{COUNT, DIES_MOST, Drive, Number, Numbers, host};
 use super::least::{least_squares, soft};
 use super::points::Point;
@@ -31,6 +33,14 @@ pub(crate) struct Fit {
     pub(crate) free: Vec<usize>,
     /// Less is better.
     pub(crate) score: f64,
+}
+
+impl Fit {
+    /// Time that a request of any kind takes in the adapter, ns.
+    pub(crate) fn delay(&self) -> f64 {
+        let has = matches!(self.drive, Drive::Memory | Drive::Flash(_));
+        if has { self.numbers[Number::Delay as usize] } else { 0.0 }
+    }
 }
 
 /// Points to fit to.
@@ -130,7 +140,10 @@ fn starts(data: &Data<'_>, drive: Drive) -> Vec<Vec<f64>> {
         let mut set = |number: Number, value: f64| numbers[number as usize] = value;
         set(Number::Host, 0.7 * host);
         set(Number::Switch, 0.3 * host);
-        set(Number::Several, 0.1 * host);
+        set(Number::Uring, 0.1 * host);
+        set(Number::Aio, 0.1 * host);
+        set(Number::CopyRead, 0.8 / bytes);
+        set(Number::CopyWrite, 0.8 / bytes);
         set(Number::Delay, if is_cloud { rest } else { (1.0 - of_dies) * rest });
         set(Number::Command, (command / most).min(rest));
         set(Number::WriteCommand, (command / most).min(rest));
@@ -152,14 +165,21 @@ pub(crate) fn by_formula(data: &Data<'_>, drive: Drive) -> Fit {
     let (all, needed) = drive.numbers();
     let points = &data.points;
     let differs = |of: &dyn Fn(&Point) -> u64| points.iter().any(|point| of(point) != of(points[0]));
+    let has = |of: &dyn Fn(&Engine) -> bool| points.iter().any(|point| of(&point.engine));
     let shown = |number: &&Number| match number {
+        Number::Host if drive == Drive::Copied => true,
         Number::Host | Number::Switch => points.iter().any(|point| point.cpu.is_some()),
-        Number::Several => {
+        Number::Uring | Number::Aio => {
+            let is_aio = **number == Number::Aio;
             points.iter().any(|point| point.cpu.is_some())
-                && differs(&|point| u64::from(point.engine.is_synchronous()))
+                && has(&|engine| !engine.is_synchronous() && matches!(engine, Engine::Libaio) == is_aio)
+                && (has(&|engine| engine.is_synchronous())
+                    || !is_aio && has(&|engine| matches!(engine, Engine::Libaio)))
         }
-        Number::Write | Number::WriteCommand => points.iter().any(|point| point.load.0 < 100),
-        Number::Byte => differs(&|point| point.load.2),
+        Number::Write | Number::WriteCommand | Number::CopyWrite => {
+            points.iter().any(|point| point.load.0 < 100)
+        }
+        Number::Byte | Number::CopyRead => differs(&|point| point.load.2),
         _ => true,
     };
     let mut free: Vec<usize> = all.iter().filter(shown).map(|&number| number as usize).collect();

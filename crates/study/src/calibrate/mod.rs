@@ -14,12 +14,16 @@ pub(crate) mod baselines;
 pub(crate) mod drive;
 pub(crate) mod fio;
 pub(crate) mod fit;
+pub(crate) mod flush;
 pub(crate) mod least;
 pub(crate) mod network;
 pub(crate) mod points;
+pub(crate) mod probed;
 pub(crate) mod scores;
 pub(crate) mod sheet;
 
+#[cfg(test)]
+mod foreign_tests;
 #[cfg(test)]
 mod tests;
 

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use iostack_model::answers::{Check, Iolat, Series, StepKind, Sweep};
+use iostack_model::answers::{Check, Iolat, Probe, Series, StepKind, Sweep};
 use iostack_model::{
     Access, Amount, Bins, BlockSizes, Bytes, Caveat, Direction, Distribution, Engine, Job, Machine, Mix,
-    Nanos, Outcome, OutcomeFile, Storage,
+    Nanos, Outcome, OutcomeFile, Storage, Sync,
 };
 
 /// Content of a file.
@@ -19,6 +19,8 @@ pub enum PointSource {
     Check(Box<Check>),
     /// An outcome of `iostack iolat`.
     Iolat(Box<Iolat>),
+    /// An outcome of `iostack probe`.
+    Probe(Box<Probe>),
     /// An outcome of `iostack sim sweep`.
     Sweep(Box<Sweep>),
     /// fio's own JSON, as text.
@@ -34,6 +36,7 @@ pub(crate) struct Point {
     pub(crate) file: String,
     pub(crate) load: Load,
     pub(crate) engine: Engine,
+    pub(crate) sync: Sync,
     pub(crate) iops: f64,
     /// Shortest, median, 99th percentile and longest, ns, where there are enough I/Os for them.
     pub(crate) quantiles: Option<[f64; 4]>,
@@ -67,6 +70,7 @@ impl Point {
             access: if sequential { Access::Sequential } else { Access::UNIFORM },
             block_sizes: BlockSizes::all(Bytes(block)),
             engine: self.engine,
+            sync: self.sync,
             queue_depth,
             threads,
             size: Some(Amount::Bytes(Bytes(region))),
@@ -84,6 +88,10 @@ impl Point {
 #[derive(Default)]
 pub(crate) struct Gathered {
     pub(crate) points: Vec<Point>,
+    /// Loads that flush: they tell what a flush costs, and nothing else.
+    pub(crate) flushes: Vec<Point>,
+    /// The probe of the drive, and its file.
+    pub(crate) probe: Option<(String, Probe)>,
     pub(crate) doubts: Vec<String>,
     /// Reasons for which measurements were left out, and how many.
     pub(crate) left: BTreeMap<&'static str, u32>,
@@ -129,6 +137,10 @@ impl Gathered {
                 self.iolat(file, iolat);
                 self.machine(file, &iolat.machine, &iolat.target.to_string())
             }
+            PointSource::Probe(probe) => {
+                super::probed::read(file, probe, self);
+                self.machine(file, &probe.machine, &probe.target.to_string())
+            }
             PointSource::Sweep(sweep) => {
                 for point in &sweep.points {
                     let device = |(key, _): &(String, String)| key.contains('.') || key == "device";
@@ -173,7 +185,8 @@ impl Gathered {
             (Amount::Bytes(bytes), _) => Some(bytes),
             (share, whole) => Some(share.of(whole?)),
         });
-        self.points.push(Point {
+        let list = if flush_every(job).is_some() { &mut self.flushes } else { &mut self.points };
+        list.push(Point {
             file: file.to_owned(),
             load: (
                 job.mix.read,
@@ -183,6 +196,7 @@ impl Gathered {
                 job.threads,
             ),
             engine: job.engine,
+            sync: job.sync,
             iops: outcome.rate(),
             quantiles: quantiles(&latency),
             cpu,
@@ -206,6 +220,7 @@ impl Gathered {
                 file: file.to_owned(),
                 load: (read, false, test.bytes.0, 1, 1),
                 engine: Engine::Psync,
+                sync: Sync::default(),
                 iops: test.iops.mean,
                 quantiles: quantiles(&test.latency),
                 cpu: (hz > 0.0 && test.clocks.mean > 0.0).then(|| test.clocks.mean / hz * 1e9),
@@ -216,18 +231,14 @@ impl Gathered {
         }
     }
 
-    fn storage(&mut self, file: &str, storage: &Storage) {
+    pub(crate) fn storage(&mut self, file: &str, storage: &Storage) {
         if let Some(fs) = &storage.file_system {
-            let of = format!(
-                "`{file}` is of a file on {}, not of a device: its clocks and its requests are part of every number",
-                fs.kind
-            );
-            self.doubt(of);
+            self.doubt(file_system(file, &fs.kind));
         }
     }
 
     /// Doubts that say more than how a figure was measured.
-    fn caveats(&mut self, file: &str, caveats: &[Caveat]) {
+    pub(crate) fn caveats(&mut self, file: &str, caveats: &[Caveat]) {
         for caveat in caveats {
             let percent = |share: f64| format!("{:.0} %", 100.0 * share);
             let what = match caveat {
@@ -268,6 +279,8 @@ impl Gathered {
         let others: Vec<_> = self.origins.iter().filter(|(_, origin, _)| origin != most).cloned().collect();
         for (file, origin, count) in others {
             self.points.retain(|point| point.file != file);
+            self.flushes.retain(|point| point.file != file);
+            self.probe.take_if(|(probed, _)| *probed == file);
             self.doubt(format!(
                 "two machines or targets are mixed: `{file}` is of {origin}, the sheet of {most}; its {count} points were left out"
             ));
@@ -289,6 +302,13 @@ impl Gathered {
         self.points = all.iter().map(|group| merged(group)).collect();
         self.points.sort_by_key(|point| (100 - point.load.0, point.load));
     }
+}
+
+/// Doubt of a file that is of a file on `kind`.
+pub(crate) fn file_system(file: &str, kind: &str) -> String {
+    format!(
+        "`{file}` is of a file on {kind}, not of a device: its clocks and its requests are part of every number"
+    )
 }
 
 fn merged(group: &[Point]) -> Point {
@@ -326,8 +346,17 @@ pub(crate) fn tell_sleep(points: &mut [Point]) {
 
 /// Steps of a check that ask how fast it is, not how it ends or who is in the way.
 fn is_of_speed(step: StepKind) -> bool {
-    use StepKind::{Cells, Depth, Engines, Latency, Paths, Size, Threads};
-    matches!(step, Latency | Depth | Cells | Size | Paths | Threads | Engines)
+    use StepKind::{Cells, Depth, Engines, Latency, Paths, Size, Sync, Threads};
+    matches!(step, Latency | Depth | Cells | Size | Paths | Threads | Engines | Sync)
+}
+
+/// A flush after so many writes of one at a time, for which all that was written waits.
+pub(crate) fn flush_every(job: &Job) -> Option<u32> {
+    let Sync { fsync_every, fdatasync_every, .. } = job.sync;
+    let every = fsync_every.max(fdatasync_every);
+    let is_plain = Sync { fsync_every, fdatasync_every, ..Sync::default() } == job.sync;
+    let is_told = is_plain && job.mix == Mix::WRITE && job.depth() == 1 && (job.direct || every == 1);
+    (every > 0 && is_told).then_some(every)
 }
 
 /// The reason why an outcome is no point; `None` where it is one.
@@ -348,11 +377,12 @@ fn no_point(outcome: &Outcome) -> Option<&'static str> {
         job.engine,
         Engine::Psync | Engine::Pvsync2 { .. } | Engine::Libaio | Engine::IoUring { .. }
     );
+    let flushes = flush_every(job).is_some();
     let reasons = [
-        (!job.direct, "through the page cache"),
+        (!job.direct && !flushes, "through the page cache"),
         (polls, "polled"),
         (!plain, "by an engine that the simulator has not"),
-        (job.sync != iostack_model::Sync::default(), "with flushes"),
+        (job.sync != Sync::default() && !flushes, "with flushes beside other I/Os"),
         (job.is_timed() || job.recorded.is_some(), "no closed loop"),
         (job.mix.trim > 0 || !random || job.zones.is_some(), "of a pattern that is not fitted"),
         (job.block_sizes.smallest() != job.block_sizes.largest(), "of several sizes"),

@@ -18,7 +18,7 @@ fn quiet() -> AtomicBool {
 }
 
 /// A check of a simulated platform, as if it were a machine.
-fn checked(platform: &str) -> PointSource {
+pub(super) fn checked(platform: &str) -> PointSource {
     let target = Simulations.open(Some(platform), &[]).expect("built in");
     let asked = CheckQuestion { effort: Effort::Default, size: None, seed: 1, against: None };
     PointSource::Check(Box::new(check::answer(&asked, &*target, &quiet()).expect("it runs")))
@@ -138,6 +138,49 @@ fn fio_s_json_alone_is_enough_and_without_its_depth_it_is_doubted() {
         depths.iter().zip(DEPTHS).all(|(found, asked)| found.abs_diff(asked) <= 1 + asked / 16),
         "{depths:?}"
     );
+}
+
+/// Doubts and points of fio's JSON of [`reads`], changed.
+fn of_fio(change: impl Fn(&mut serde_json::Value)) -> (Vec<String>, usize) {
+    let text = iostack_report::fio::json(&reads(&[1, 4, 16]), false);
+    let mut all: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    change(&mut all);
+    let gathered = gathered(&[("fio.json".to_owned(), PointSource::Fio(all.to_string()))]);
+    (gathered.doubts, gathered.points.len())
+}
+
+#[test]
+fn what_is_wrong_with_fio_s_json_is_named() {
+    let named = [
+        (
+            of_fio(|all| all["jobs"][0]["job options"]["filename"] = "/data/file".into()),
+            "mixes two targets",
+            1,
+        ),
+        (of_fio(|all| all["global options"]["filename"] = "/data/file".into()), "a file on a file system", 3),
+        (
+            of_fio(|all| all["disk_util"] = serde_json::json!([{ "name": "vda", "read_ios": 90_000 }])),
+            "others used",
+            3,
+        ),
+        (
+            of_fio(|all| {
+                for (key, value) in [("iops_samples", 9), ("iops_stddev", 400), ("iops_mean", 1000)] {
+                    all["jobs"][1]["read"][key] = value.into();
+                }
+            }),
+            "credits of a volume",
+            3,
+        ),
+    ];
+    for ((doubts, points), words, kept) in named {
+        assert!(
+            doubts.iter().any(|line| line.contains(words)) && points == kept,
+            "{words}: {points} {doubts:?}"
+        );
+    }
+    let flushing = of_fio(|all| all["jobs"][1]["job options"]["fdatasync"] = "1".into());
+    assert_eq!(flushing, (Vec::new(), 2));
 }
 
 #[test]

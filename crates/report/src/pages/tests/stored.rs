@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use iostack_model::answers::{
-    Answer, Check, CostDiff, DevicePicture, History, IoCost, Iolat, Labelled, MergeReport, Probe, Repro,
-    Served, Sweep, Watch, WhatIf, WhatIfList, Why,
+    Answer, Calibration, Check, CostDiff, DevicePicture, History, IoCost, Iolat, Labelled, MergeReport,
+    Probe, Repro, Served, Sweep, Watch, WhatIf, WhatIfList, Why,
 };
 use iostack_model::{Direction, Ladder, Layers, OutcomeFile, Stages};
 use iostack_stats::AbReport;
@@ -26,9 +26,10 @@ struct AnswerKind {
     schema: fn() -> Value,
 }
 
-const KINDS: [AnswerKind; 20] = [
+const KINDS: [AnswerKind; 21] = [
     kind::<OutcomeFile>(),
     kind::<Check>(),
+    kind::<Calibration>(),
     kind::<Iolat>(),
     kind::<History>(),
     kind::<MergeReport>(),
@@ -244,6 +245,7 @@ fn each(value: &mut Value, path: &str, act: &mut impl FnMut(&str, &mut Value)) {
 fn short_answers() -> impl Iterator<Item = (String, Value)> {
     let names = [
         "ab",
+        "calibrate",
         "check",
         "costdiff",
         "history",
