@@ -29,6 +29,8 @@ const QUICKER: f64 = 0.6;
 const AHEAD_LEAST: f64 = 1.25;
 /// Reads of each page of a region that make it hot.
 const TURNS: u64 = 4;
+/// Most reads of a region where time is the target's own.
+const MOST: u64 = 300_000;
 const SMALLEST: u64 = 1 << 20;
 
 /// Random reads against reads in order, then smaller regions.
@@ -50,15 +52,19 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
     let mut points = Vec::new();
     let mut region = SMALLEST;
     // By the wall's clock so many reads fit into a point as one alone gives.
-    let reads = if prober.is_virtual() { POINT.ios } else { (rate * POINT.seconds) as u64 };
+    let reads = if prober.is_virtual() { MOST } else { (rate * POINT.seconds) as u64 };
     while region / small.0 * TURNS <= reads.max(SMALLEST / small.0 * TURNS)
         && region < prober.place().region.0 / 2
     {
         let job = Job { size: Some(Amount::Bytes(Bytes(region))), ..alone.clone() };
-        let Some(found) = prober.run(&prober.lasting(job, POINT, rate)).as_ref().and_then(median) else {
+        let length = Length { ios: POINT.ios.max(region / small.0 * TURNS), ..POINT };
+        let Some(found) = prober.run(&prober.lasting(job, length, rate)).as_ref().and_then(median) else {
             break;
         };
         points.push(ProbePoint { x: region as f64, y: found });
+        if found.high >= QUICKER * random.low {
+            break;
+        }
         region *= 4;
     }
     points.push(ProbePoint { x: prober.place().region.0 as f64, y: random });

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::ensure;
 use iostack_model::answers::{Probe, ProbeFinding, Scratch};
 use iostack_model::{Bytes, Caveat, Effort, Interval, Nanos, SCHEMA};
-use iostack_target::{About, Audience, Session, Target, Wishes};
+use iostack_target::{About, Audience, Place, Session, Target, Wishes};
 
 use super::measure::Prober;
 use super::plan::{QUESTIONS, whole};
@@ -62,7 +62,11 @@ pub fn answer(asked: &ProbeQuestion, target: &dyn Target, talk: &dyn Audience) -
     let scratch = fill::fill(&mut *session, fill_limit(asked.effort), None, talk)?;
     let examiner = Examiner { session: &*session, talk, started, deadline: None };
     let mut prober = Prober::new(&examiner, asked.effort, asked.seed);
-    let findings = ask_all(&mut prober, time);
+    let mut findings = ask_all(&mut prober, time);
+    prober.read_again();
+    for finding in &mut findings {
+        name_doubts(finding, &place, &prober);
+    }
     let Prober { elapsed, caveats, notes, .. } = prober;
     let interrupted = talk.stop().load(Ordering::Relaxed);
     Ok(told(
@@ -137,6 +141,25 @@ fn ask_all(prober: &mut Prober<'_>, time: Nanos) -> Vec<ProbeFinding> {
     findings
 }
 
+/// Findings that are about addresses, or about all of the drive.
+const OF_ADDRESSES: [&str; 5] = ["stripe", "mapping_unit", "programming_unit", "read_ahead", "slc"];
+
+/// Doubts that do not widen the interval: its subject may be another one than it seems.
+fn name_doubts(finding: &mut ProbeFinding, place: &Place, prober: &Prober<'_>) {
+    if finding.value.is_none() {
+        return;
+    }
+    if place.is_file && OF_ADDRESSES.contains(&finding.key.as_str()) {
+        let doubt =
+            "The target is a file: the file system chooses where its addresses lie, and has a share in this.";
+        finding.doubts.push(doubt.to_owned());
+    }
+    if prober.limits.credits.is_some() && !finding.key.starts_with("cap.") {
+        let doubt = "A bucket of tokens held the rate meanwhile, as of a volume with credits: this may be the bucket's.";
+        finding.doubts.push(doubt.to_owned());
+    }
+}
+
 /// Others who used the drive or the CPU, and a region that does not answer as one, widen every interval.
 fn doubt(finding: &mut ProbeFinding, caveats: &[Caveat]) {
     for caveat in caveats {
@@ -145,6 +168,13 @@ fn doubt(finding: &mut ProbeFinding, caveats: &[Caveat]) {
             Caveat::ForeignCpu { share } => (1.0 + share, "others kept the CPUs busy"),
             Caveat::Steal { share } => (1.0 + share, "the hypervisor took CPU time away"),
             Caveat::UnwrittenExtents { .. } => (2.0, "part of the region was never written"),
+            Caveat::Drift { low, high, .. } => {
+                (high / low, "the same reads gave another rate later: the drive drifts")
+            }
+            Caveat::Slope { per_minute } => {
+                (1.0 + per_minute.abs(), "the rate of a steady load drifted: no steady state")
+            }
+            Caveat::Unstable { relative } => (1.0 + relative, "the rate of a steady load had no level"),
             Caveat::CachedReads { .. } | Caveat::CacheBelow { .. } => (2.0, "a cache answered reads"),
             _ => continue,
         };

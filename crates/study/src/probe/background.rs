@@ -19,6 +19,8 @@ const DIP: f64 = 0.85;
 const LEAST: usize = 4;
 /// Distances between dips that are one period differ by no more, as a share of it.
 const EVEN: f64 = 0.25;
+/// Share of the distances that are one period.
+const MOST_GAPS: f64 = 0.75;
 
 /// The period of the dips of a run.
 pub(crate) fn of_run(outcome: Option<&Outcome>, missing: &str) -> ProbeFinding {
@@ -47,10 +49,13 @@ fn period(rates: &[(f64, f64)]) -> Result<Interval, String> {
     }
     let gaps: Vec<f64> = begins.windows(2).map(|two| two[1] - two[0]).collect();
     let typical = median(gaps.iter().copied());
-    if gaps.iter().any(|gap| (gap / typical - 1.0).abs() > EVEN) {
+    let even = gaps.iter().filter(|gap| (**gap / typical - 1.0).abs() < EVEN).count();
+    if (even as f64) < MOST_GAPS * gaps.len() as f64 {
         return Err(format!("{} dips in {whole:.2} s, not evenly apart", begins.len()));
     }
-    let mean = (begins[begins.len() - 1] - begins[0]) / gaps.len() as f64;
+    // A dip that was missed makes a gap of two periods, and one that looks like two a gap of none.
+    let periods: f64 = gaps.iter().map(|gap| (gap / typical).round()).sum();
+    let mean = (begins[begins.len() - 1] - begins[0]) / periods;
     let reach = EVEN * typical / (gaps.len() as f64);
     Ok(Interval { mean, low: mean - reach, high: mean + reach, samples: gaps.len() as u32 })
 }
@@ -66,6 +71,8 @@ mod tests {
         };
         let found = period(&rates(&[5, 15, 25, 35, 45, 55])).expect("every second");
         assert!((found.mean - 1.0).abs() < 1e-9 && found.high > 1.0, "{found:?}");
+        let missed = period(&rates(&[5, 15, 25, 45, 55, 65])).expect("one is missed");
+        assert!((missed.mean - 1.0).abs() < 1e-9, "{missed:?}");
         assert!(period(&rates(&[5, 7, 45, 60, 61, 90])).expect_err("by chance").contains("not evenly"));
         assert!(period(&rates(&[])).expect_err("none").contains("0 dips"));
     }

@@ -31,10 +31,24 @@ pub(crate) const DRAIN: ProbeSubject = ProbeSubject {
     how: "slope of a burst of writes when the buffer is full",
 };
 
+pub(crate) const PROGRAM: ProbeSubject = ProbeSubject {
+    key: "programming_unit",
+    name: "bytes that a station programs at once",
+    unit: ProbeUnit::Bytes,
+    direction: Direction::Write,
+    how: "what the medium takes in the time of one program, over the number of stations",
+};
+
+/// A program of a whole unit takes so many times that of a small durable write, for its data comes first: likely, and at most.
+const LOADING: (f64, f64) = (1.1, 1.45);
+/// Below this share of what large reads get, the way of the data is not the limit.
+const ON_THE_WAY: f64 = 0.3;
 /// Sizes that are tried, until writes outrun the medium.
 const SIZES: [u64; 3] = [4096, 16384, 65536];
 /// Bytes of a burst, until the bend is well inside of it.
 const VOLUMES: [u64; 4] = [8 << 20, 64 << 20, 256 << 20, 1 << 30];
+/// A burst is at most this part of a drive.
+const OF_DRIVE: u64 = 32;
 const DEPTH: u32 = 32;
 /// Idleness before a burst.
 const IDLE: Nanos = Nanos::millis(800);
@@ -59,20 +73,29 @@ struct Burst {
 /// Bursts of small writes, larger ones where those do not outrun the medium.
 pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
     let least = prober.unit.unwrap_or_else(|| prober.small()).0;
-    let most = prober.place().region.0 / 2;
+    // On a whole drive a large burst uses up its spare room, which looks the same.
+    let is_part = prober.place().is_file && !prober.is_virtual();
+    let most = prober.place().region.0 / if is_part { 2 } else { OF_DRIVE };
     let mut longest = None;
     for size in SIZES.into_iter().filter(|size| *size >= least) {
         for volume in VOLUMES.into_iter().filter(|&volume| volume <= most) {
             let Some(burst) = measure(prober, size, volume) else {
                 let missing = prober.missing();
-                return vec![BUFFER.untold(&missing), DRAIN.untold(missing)];
+                return [BUFFER, DRAIN, PROGRAM].map(|subject| subject.untold(&missing)).into();
             };
             let bend = hinge(&burst.points, SLOWER).filter(|bend| bend.height < INSIDE * volume as f64);
             match bend {
                 Some(bend) if bend.height >= 2.0 * size as f64 => {
+                    if let Some(reason) = prober.limits.reason(bend.fast, Bytes(size)) {
+                        let over = drawn(&burst);
+                        return [BUFFER, DRAIN, PROGRAM]
+                            .map(|it| it.finding(Err(reason.clone()), Bytes(size), over.clone()))
+                            .into();
+                    }
                     prober.drain = Some(bend.slow);
-                    let found = found(&burst, bend, prober.program_ns);
+                    let mut found = found(&burst, bend, prober.program_ns);
                     prober.buffer = found[0].value.map(|buffer| buffer.mean);
+                    found.push(program(prober, bend.slow, &found[1]));
                     return found;
                 }
                 _ => longest = Some(burst),
@@ -82,13 +105,29 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
     let reason = "writes do not outrun the medium: what the buffer takes is programmed as quickly";
     let Some(burst) = longest else {
         let reason = "the region is too small for a burst";
-        return vec![BUFFER.untold(reason), DRAIN.untold(reason)];
+        return [BUFFER, DRAIN, PROGRAM].map(|subject| subject.untold(reason)).into();
     };
     let (size, over) = (Bytes(burst.size), drawn(&burst));
-    vec![
-        BUFFER.finding(Err(reason.to_owned()), size, over.clone()),
-        DRAIN.finding(Err(reason.to_owned()), size, over),
-    ]
+    [BUFFER, DRAIN, PROGRAM].map(|it| it.finding(Err(reason.to_owned()), size, over.clone())).into()
+}
+
+/// The unit that each station programs at once, from what all of them take.
+fn program(prober: &Prober<'_>, drain: f64, burst: &ProbeFinding) -> ProbeFinding {
+    let stations = prober.small_reads.as_ref().and_then(|finding| finding.value);
+    let found = match (stations, prober.program_ns) {
+        (None, _) => Err("by how many stations the medium takes it is not known".to_owned()),
+        _ if drain > ON_THE_WAY * prober.large => {
+            Err("writes come near what large reads get: their way to the stations may be the limit"
+                .to_owned())
+        }
+        (_, None) => Err("the time of a program is not known".to_owned()),
+        (Some(stations), Some(program)) => {
+            let whole = drain * program / 1e9;
+            let (mean, low) = (whole / stations.mean * LOADING.0, whole / stations.high * 0.95);
+            Ok(Interval { mean, low, high: whole / stations.low * LOADING.1, samples: stations.samples })
+        }
+    };
+    PROGRAM.finding(found, burst.request, burst.curve.clone())
 }
 
 fn measure(prober: &mut Prober<'_>, size: u64, volume: u64) -> Option<Burst> {

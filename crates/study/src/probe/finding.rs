@@ -83,3 +83,34 @@ pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
+
+/// Plateaus that differ by less are one.
+pub(crate) const SAME: f64 = 0.03;
+
+/// Highest rate of a size: I/Os per second, and that of a station that all pass, where the curve has one.
+pub(crate) type Plateau = (Bytes, f64, Option<f64>);
+
+/// Limits that are known, for whoever might take one for something else.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ProbeLimits {
+    /// I/Os per second.
+    pub(crate) iops: Option<f64>,
+    /// Bytes per second.
+    pub(crate) bytes: Option<f64>,
+    /// I/Os that a bucket gave above its rate.
+    pub(crate) credits: Option<f64>,
+}
+
+impl ProbeLimits {
+    /// The reason why a rate that falls says nothing of the medium: it is the limit's until then.
+    pub(crate) fn reason(&self, bytes_per_second: f64, size: Bytes) -> Option<String> {
+        let is = |limit: Option<f64>, rate: f64| limit.is_some_and(|limit| (rate / limit - 1.0).abs() < SAME);
+        if self.credits.is_some() {
+            return Some("a bucket of tokens holds the rate, and what falls may be its".to_owned());
+        }
+        let volume = self.iops.is_some() && is(self.bytes, bytes_per_second);
+        (volume || is(self.iops, bytes_per_second / size.0 as f64)).then(|| {
+            "writes go at the limit that holds reads: a bucket that runs empty looks the same".to_owned()
+        })
+    }
+}

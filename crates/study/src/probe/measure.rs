@@ -8,15 +8,18 @@ use iostack_model::{
 };
 use iostack_target::{Place, RunClock};
 
+use super::finding::{Plateau, ProbeLimits};
 use super::network::SmallReads;
 use crate::check::measure::Examiner;
 
 /// Largest number of threads that share a deep queue: one alone may be the limit.
-const THREADS_MOST: u32 = 4;
+pub(crate) const THREADS_MOST: u32 = 4;
 /// Shallower queues are one thread's.
-const DEPTH_EACH: u32 = 8;
+pub(crate) const DEPTH_EACH: u32 = 8;
 /// Threads stand in for a queue where there is no asynchronous engine, up to so many.
 const SYNCHRONOUS_MOST: u32 = 64;
+/// The last reads of a probe are this part of the long ones.
+const AGAIN: u64 = 8;
 /// I/Os of an emulated kernel cost so many times more of our time than simulated ones.
 const KERNEL_SHARE: u64 = 50;
 
@@ -42,8 +45,16 @@ pub(crate) struct Prober<'a> {
     pub(crate) reads: Option<SmallReads>,
     /// Finding on small reads, until more is known of them.
     pub(crate) small_reads: Option<ProbeFinding>,
-    /// Plateaus of reads: size, and the highest rate.
-    pub(crate) plateaus: Vec<(Bytes, f64, Option<f64>)>,
+    /// Findings on reads of each size at once.
+    pub(crate) of_reads: Vec<ProbeFinding>,
+    /// Plateaus of reads.
+    pub(crate) plateaus: Vec<Plateau>,
+    /// Small reads for a while: the rate, and the job.
+    pub(crate) long_reads: Option<(f64, Job)>,
+    /// Bytes per second of large reads.
+    pub(crate) large: f64,
+    /// Limits before the medium.
+    pub(crate) limits: ProbeLimits,
     /// Unit of the mapping, where it was told.
     pub(crate) unit: Option<Bytes>,
     /// Time of a write that is made durable, ns.
@@ -67,7 +78,11 @@ impl<'a> Prober<'a> {
             notes: Vec::new(),
             reads: None,
             small_reads: None,
+            of_reads: Vec::new(),
             plateaus: Vec::new(),
+            long_reads: None,
+            large: 0.0,
+            limits: ProbeLimits::default(),
             unit: None,
             program_ns: None,
             drain: None,
@@ -169,6 +184,20 @@ impl<'a> Prober<'a> {
                 None
             }
         }
+    }
+
+    /// Small reads once more: a drive that drifts gives another rate than in the beginning.
+    pub(crate) fn read_again(&mut self) {
+        let Some((before, job)) = self.long_reads.take() else { return };
+        let job = Job { runtime: job.runtime.map(|time| Nanos(time.0 / AGAIN)), ..job };
+        if let Some(outcome) = self.run(&job) {
+            self.caveats.extend(iostack_doubt::drift::of_rates(&[before, outcome.rate()]));
+        }
+    }
+
+    /// Time of a read over that of a program.
+    pub(crate) fn reads_per_program(&self) -> Option<f64> {
+        Some(self.reads.as_ref()?.fit.service * 1e9 / self.program_ns?)
     }
 
     fn note(&mut self, note: String) {

@@ -23,6 +23,8 @@ pub(crate) mod stripe;
 pub(crate) mod unit;
 
 #[cfg(test)]
+mod drawn;
+#[cfg(test)]
 mod tests;
 
 pub use answer::{ProbeQuestion, answer, plan};

@@ -30,8 +30,10 @@ pub(crate) struct Fit {
     pub(crate) service: f64,
     /// Time at the one that all pass, s; 0 without.
     pub(crate) shared: f64,
-    /// A network without the shared station fits clearly worse.
+    /// A network of several stations without the shared one fits clearly worse.
     pub(crate) has_shared: bool,
+    /// The rate of what all pass: the shared station, or the only one.
+    pub(crate) limit: Option<f64>,
     /// Root of the mean square of the residuals, relative.
     pub(crate) misfit: f64,
     /// Sum of squares of residuals, in their standard errors.
@@ -62,6 +64,8 @@ const STATIONS_MOST: f64 = 512.0;
 const STEPS: (f64, f64) = (1.12, 1.025);
 /// A range of numbers as wide as this factor need not be known exactly.
 const WIDE: f64 = 2.5;
+/// Below this there is only one, which all pass.
+const SEVERAL: f64 = 1.5;
 /// Weight against a shared station: one that explains nothing is none.
 const SPARSE: f64 = 4.0;
 /// Relative error of a service that was measured.
@@ -216,8 +220,11 @@ pub(crate) fn fit(rates: &[Rate], varies: f64, known: Option<f64>) -> Option<Fit
     let (best, least) = *profile.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let scale = (least / freedom).max(1.0);
     let (low, high) = range(profile, least, CHI * scale);
-    let alone_best =
-        coarse.iter().map(|(network, _)| begun.best(network.stations, false).1).fold(f64::MAX, f64::min);
+    let many = coarse.iter().map(|(network, _)| network.stations).filter(|stations| *stations > SEVERAL);
+    let many = many.map(|stations| begun.best(stations, false).1).fold(f64::MAX, f64::min);
+    let has_shared = many - least > 3.0 * CHI * scale;
+    let passed =
+        if best.stations > SEVERAL { best.shared } else { best.shared.max(best.service) } * best.alone;
     let residuals =
         best.rates(&rates).into_iter().zip(&rates).map(|(told, rate)| (told / rate.1).ln().powi(2));
     let misfit = (residuals.sum::<f64>() / rates.len() as f64).sqrt();
@@ -231,7 +238,8 @@ pub(crate) fn fit(rates: &[Rate], varies: f64, known: Option<f64>) -> Option<Fit
         service: best.service * best.alone,
         shared: best.shared * best.alone,
         error: least,
-        has_shared: alone_best - least > 3.0 * CHI * scale,
+        has_shared,
+        limit: (has_shared && passed > 0.0).then(|| 1.0 / passed),
         misfit,
     })
 }

@@ -68,6 +68,19 @@ const QUANTILES: [(f64, &str, &str); 6] = [
     (0.999, "p99.9", "99.9 % take no longer"),
 ];
 
+/// Larger reads take time by their size at any single station.
+const SMALL: u64 = 16 << 10;
+/// A network of fewer stations is of one, which may as well be a limit.
+const ONE: f64 = 1.3;
+/// The interval of two stations reaches further than this.
+const TWO: f64 = 1.6;
+/// A rate that grows by less over depth is a serial one.
+const SERIAL: f64 = 1.15;
+/// The highest rate is that of the limit when it is as near as this.
+const NEAR: f64 = 0.12;
+/// Latencies that differ by less come at a pace.
+const PACED: f64 = 0.05;
+
 /// Sum of squares by which a network may fit worse when the time at one station is given.
 const WORSE: f64 = 6.0;
 /// Relative error of such a network: over thirty drawn drives up to 8 %, mostly too few.
@@ -93,9 +106,12 @@ impl SmallReads {
 pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
     let small = prober.small();
     let quick = prober.effort == Effort::Quick;
-    let sizes = SIZES.iter().enumerate().filter(|(at, _)| !quick || at % 2 == 0);
     let mut findings = Vec::new();
-    for (_, &(size, parallel, latency)) in sizes {
+    for (at, &(size, parallel, latency)) in SIZES.iter().enumerate() {
+        if quick && at % 2 == 1 {
+            findings.extend([parallel, latency].map(|subject| subject.untold("left out by --quick")));
+            continue;
+        }
         let size = Bytes(size).max(small);
         let (outcomes, flat) = measure(prober, size);
         let (curve, varies) = (rates(&outcomes), varies(outcomes.first()));
@@ -103,15 +119,19 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
         if let (Some(fit), true) = (&fit, size == small) {
             prober.reads = Some(SmallReads { fit: fit.clone(), curve, varies });
         }
+        let mut is_limited = false;
         if let Some(most) = outcomes.iter().map(Outcome::rate).max_by(f64::total_cmp) {
-            let shared = fit.as_ref().filter(|fit| fit.has_shared).map(|fit| 1.0 / fit.shared);
+            let limit = limit(&outcomes, fit.as_ref(), most, varies);
+            is_limited = limit.is_some();
             if flat {
-                prober.plateaus.push((size, most, shared));
+                let shared = limit.filter(|_| size.0 <= SMALL);
+                let of_fit = fit.as_ref().filter(|fit| fit.has_shared).map(|fit| 1.0 / fit.shared);
+                prober.plateaus.push((size, most, shared.or(of_fit)));
             }
         }
         let missing = prober.missing();
         findings.push(parallel.finding(
-            judge(&outcomes, fit.as_ref(), &missing),
+            judge(&outcomes, fit.as_ref(), is_limited, &missing),
             size,
             over_depth(&outcomes),
         ));
@@ -123,9 +143,18 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
         if size == small {
             prober.small_reads = Some(last.clone());
         }
+        prober.of_reads.push(last.clone());
         findings.push(floor(latency, outcomes.first(), size, &missing));
     }
     findings
+}
+
+/// The highest rate, where one station that all pass makes it: it is but a part of the way, or it has no time of its own.
+fn limit(outcomes: &[Outcome], fit: Option<&Fit>, most: f64, varies: f64) -> Option<f64> {
+    let grows = most / outcomes.first()?.rate();
+    let paced = grows < SERIAL && varies < PACED;
+    let passed = fit.and_then(|fit| fit.limit).is_some_and(|limit| (limit / most - 1.0).abs() < NEAR);
+    (paced || passed && grows > SERIAL).then_some(most)
 }
 
 /// The curve over depth, until it is flat.
@@ -137,7 +166,7 @@ fn measure(prober: &mut Prober<'_>, size: Bytes) -> (Vec<Outcome>, bool) {
         if depth == 1 && prober.is_virtual() {
             // So long that the time of one is known.
             let Some(outcome) =
-                prober.run(&prober.lasting(job.clone(), Length { ios: 50, ..length }, expected))
+                prober.run(&prober.lasting(job.clone(), Length { ios: 1000, ..length }, expected))
             else {
                 break;
             };
@@ -176,13 +205,24 @@ fn varies(alone: Option<&Outcome>) -> f64 {
 }
 
 /// The number of stations, where the curve tells it.
-fn judge(outcomes: &[Outcome], fit: Option<&Fit>, missing: &str) -> Result<Interval, String> {
+fn judge(
+    outcomes: &[Outcome],
+    fit: Option<&Fit>,
+    is_limited: bool,
+    missing: &str,
+) -> Result<Interval, String> {
     let Some(fit) = fit else { return Err(missing.to_owned()) };
     let (first, last) = (outcomes[0].rate(), outcomes.iter().map(Outcome::rate).fold(0.0, f64::max));
     let busy = outcomes.iter().map(|outcome| outcome.cpu.busiest_thread).fold(0.0, f64::max);
     let Interval { mean, low, high, .. } = fit.stations;
     if fit.misfit > MISFIT {
         return Err(format!("the rates are {:.0} % off any closed network", fit.misfit * 100.0));
+    }
+    if is_limited && low < ONE || high < TWO {
+        return Err(format!(
+            "one station explains the rates, which grow {:.1} times over depth, and a limit on I/Os looks the same",
+            last / first
+        ));
     }
     if high / low <= WIDEST {
         return Ok(fit.stations);

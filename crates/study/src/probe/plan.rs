@@ -41,7 +41,7 @@ pub(crate) const QUESTIONS: [Question; 8] = [
         seconds: 9.0,
         writes: false,
         long: false,
-        subjects: &[caps::IOPS, caps::BYTES, caps::BURST, background::DIPS],
+        subjects: &[caps::IOPS, caps::BYTES, caps::COMMAND, caps::LINK, caps::BURST, background::DIPS],
         ask: caps::ask,
     },
     Question {
@@ -73,15 +73,15 @@ pub(crate) const QUESTIONS: [Question; 8] = [
         seconds: 12.0,
         writes: true,
         long: false,
-        subjects: &[buffer::BUFFER, buffer::DRAIN],
+        subjects: &[buffer::BUFFER, buffer::DRAIN, buffer::PROGRAM],
         ask: buffer::ask,
     },
     Question {
         title: "writes in order, without end",
-        seconds: slc::SECONDS,
+        seconds: slc::SECONDS + slc::RECOVERY_SECONDS,
         writes: true,
         long: true,
-        subjects: &[slc::SLC],
+        subjects: &[slc::SLC, slc::RECOVERY],
         ask: slc::ask,
     },
     Question {
@@ -89,7 +89,7 @@ pub(crate) const QUESTIONS: [Question; 8] = [
         seconds: spare::SECONDS,
         writes: true,
         long: true,
-        subjects: &[spare::SPARE],
+        subjects: &[spare::SPARE, spare::COLLECTOR],
         ask: spare::ask,
     },
 ];

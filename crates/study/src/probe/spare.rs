@@ -15,6 +15,14 @@ pub(crate) const SPARE: ProbeSubject = ProbeSubject {
     how: "random writes on a full drive: the volume at which collection begins to take from the rate, as a share of the drive",
 };
 
+pub(crate) const COLLECTOR: ProbeSubject = ProbeSubject {
+    key: "collector",
+    name: "bytes that collection makes of one, in the steady state",
+    unit: ProbeUnit::Share,
+    direction: Direction::Write,
+    how: "random writes on a full drive: the rate before collection over the one that it levels out at, less what reading takes",
+};
+
 const DEPTH: u32 = 32;
 /// Most I/Os where time is the target's own.
 const MOST: u64 = 3_000_000;
@@ -22,7 +30,15 @@ const MOST: u64 = 3_000_000;
 pub(crate) const SECONDS: f64 = 40.0;
 const SLICES: u64 = 400;
 /// The volume that is written, as a share of the region.
-const SHARE: f64 = 0.45;
+const SHARE: f64 = 1.6;
+/// The rate is steady when those of the last two parts of the run differ by no more; each is this share of it.
+const STEADY: f64 = 0.04;
+const PART: f64 = 0.15;
+/// Reads that a program of moved bytes takes, likely and at most, with their way to the controller and back.
+const READING: f64 = 4.0;
+const READING_MOST: f64 = 10.0;
+/// The medium was the limit before collection when the rate is this share of what it was seen to take, at least.
+const OF_DRAIN: f64 = 0.9;
 /// The rate has fallen when it is below this share of what it was, so many slices in a row.
 const FALLEN: f64 = 0.85;
 const IN_A_ROW: usize = 6;
@@ -30,13 +46,15 @@ const IN_A_ROW: usize = 6;
 /// Random writes of the unit.
 pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
     let place = prober.place();
-    if place.is_file && !prober.is_virtual() {
-        return vec![SPARE.untold("the target is a file: the rest of the drive has room of its own")];
-    }
-    if prober.has_slc {
-        return vec![
-            SPARE.untold("the cells that are written quickly take random writes first, and hide it"),
-        ];
+    let reason = if place.is_file && !prober.is_virtual() {
+        Some("the target is a file: the rest of the drive has room of its own")
+    } else if prober.has_slc {
+        Some("the cells that are written quickly take random writes first, and hide it")
+    } else {
+        None
+    };
+    if let Some(reason) = reason {
+        return vec![SPARE.untold(reason), COLLECTOR.untold(reason)];
     }
     let size = prober.unit.unwrap_or_else(|| prober.small());
     let job = prober.job(Mix::WRITE, size, DEPTH);
@@ -51,8 +69,50 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
         slice: Nanos(((expected / SLICES as f64) * 1e9) as u64 + 1),
         ..job
     };
-    let Some(outcome) = prober.run(&job) else { return vec![SPARE.untold(prober.missing())] };
-    vec![read_off(&outcome, size, place.region)]
+    let Some(outcome) = prober.run(&job) else {
+        let missing = prober.missing();
+        return vec![SPARE.untold(&missing), COLLECTOR.untold(missing)];
+    };
+    let spare = read_off(&outcome, size, place.region);
+    let before = spare.part("before").map(|before| before.mean);
+    if let Some(reason) = before.and_then(|before| prober.limits.reason(before, size)) {
+        return [SPARE, COLLECTOR]
+            .map(|it| it.finding(Err(reason.clone()), size, spare.curve.clone()))
+            .into();
+    }
+    let collector = collector(&spare, prober.drain, prober.reads_per_program());
+    vec![spare, collector]
+}
+
+/// Bytes that collection makes of one, where the rate before it and the one afterwards are both the medium's.
+fn collector(spare: &ProbeFinding, drain: Option<f64>, reads: Option<f64>) -> ProbeFinding {
+    let (size, over) = (spare.request, spare.curve.clone());
+    let found = || -> Result<Interval, String> {
+        let before = spare.part("before").ok_or("collection was not seen to take from the rate")?.mean;
+        let drain = drain.ok_or("what the medium takes is not known")?;
+        if before < OF_DRAIN * drain {
+            return Err("before collection something else than the medium was the limit".to_owned());
+        }
+        let reads = reads.ok_or("the times of a read and of a program are not known")?;
+        let rates: Vec<f64> = spare.curve.points.iter().map(|point| point.y.mean).collect();
+        let each = (rates.len() as f64 * PART) as usize;
+        let [last, earlier] = [1, 2].map(|turn| {
+            let part = &rates[rates.len() - turn * each..rates.len() - (turn - 1) * each];
+            each as f64 / part.iter().map(|rate| 1.0 / rate).sum::<f64>()
+        });
+        if (last / earlier - 1.0).abs() > STEADY {
+            return Err(format!(
+                "no steady state yet: the rate is {:.0} % of what it was, and still changes",
+                last / before * 100.0
+            ));
+        }
+        let ratio = before / last;
+        // Bytes that are moved are read before: a page of each plane, few of whose bytes may be valid.
+        let less = |share: f64| (ratio + share) / (1.0 + share);
+        let [most, likely] = [READING_MOST, READING].map(|times| less(times * reads));
+        Ok(Interval { mean: likely, low: most * 0.97, high: ratio * 1.03, samples: 3 })
+    };
+    COLLECTOR.finding(found(), size, over)
 }
 
 fn read_off(outcome: &Outcome, size: Bytes, region: Bytes) -> ProbeFinding {

@@ -19,6 +19,10 @@ pub(crate) const STRIPE: ProbeSubject = ProbeSubject {
 const POINT: Length = Length { seconds: 0.3, ios: 16_000 };
 /// The rate at the next distance, where the stations have become half: at most this share.
 const FALLS: f64 = 0.93;
+/// Reads for each station, of which some still meet.
+const SHALLOWEST: f64 = 0.5;
+/// Share of the limit below which it is not felt.
+const BELOW_LIMIT: f64 = 0.65;
 /// Distances have this many places in the region at least.
 const PLACES: u64 = 256;
 const FARTHEST: Bytes = Bytes(32 << 20);
@@ -31,6 +35,10 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
     };
     // Deep enough that reads meet, and not so deep that all are at work anyway.
     let depth = (stations.round() as u32 * 2).next_power_of_two().clamp(4, 128);
+    let depth = below_limit(prober, depth);
+    if f64::from(depth) < stations * SHALLOWEST {
+        return vec![STRIPE.untold("a limit before the stations lets too few reads meet at them")];
+    }
     let farthest = FARTHEST.0.min(place.region.0 / PLACES);
     let mut points = Vec::new();
     let mut expected = f64::from(depth) * 1e4;
@@ -50,7 +58,19 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
     let again = floor(&over.points)
         .filter(|_| found.is_ok())
         .and_then(|rate| prober.reads.as_ref()?.known(1.0 / rate, prober.small_reads.as_ref()?));
+    if again.is_some() {
+        prober.small_reads.clone_from(&again);
+    }
     [STRIPE.finding(found, small, over)].into_iter().chain(again).collect()
+}
+
+/// So deep, or less where something that all pass would be full: behind it no meeting is seen.
+fn below_limit(prober: &Prober<'_>, depth: u32) -> u32 {
+    let limit = prober.plateaus.first().and_then(|plateau| plateau.2);
+    let (Some(limit), Some(reads)) = (limit, &prober.reads) else { return depth };
+    let below = |rate: f64| rate < BELOW_LIMIT * limit;
+    let depths = reads.curve.iter().filter(|&&(at, rate, _)| at <= depth && below(rate)).map(|&(at, ..)| at);
+    depths.max().unwrap_or(2).max(2)
 }
 
 /// The rate from which on distance changes nothing any more: that of one station, it seems.

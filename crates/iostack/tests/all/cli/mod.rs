@@ -23,7 +23,7 @@ macro_rules! pages {
 }
 
 pages! {
-    ab absent attribution check compare devices fio fleet history iolat jobfile lab merge pages refused repro run safety serve
+    ab absent attribution calibrate check compare devices fio fleet history iolat jobfile lab merge pages probe refused repro run safety serve
     simulate sweep unmounted what_if
 }
 
