@@ -154,10 +154,13 @@ impl SheetPart {
         if recipe.over > 1 {
             let _to_memory = write!(how, ", {}/{} of it", recipe.times, recipe.over);
         }
+        if sum < 0.0 {
+            how += "; less than nothing, so none";
+        }
         Ok(CountedNumber {
             key: recipe.key.clone(),
             what: recipe.what.clone(),
-            instructions: sum * factor,
+            instructions: sum.max(0.0) * factor,
             how,
         })
     }
@@ -265,6 +268,8 @@ mod tests {
         let (numbers, lacking) = made("ext4", &[("read", cost(&[("fs", 9)])), ("bare", cost(&[("fs", 2)]))]);
         assert_eq!(numbers.len(), 1);
         assert!((numbers[0].instructions - 7.0).abs() < 1e-9);
+        let (less, _) = made("ext4", &[("read", cost(&[("fs", 2)])), ("bare", cost(&[("fs", 9)]))]);
+        assert!(less[0].instructions.abs() < 1e-9 && less[0].how.ends_with("; less than nothing, so none"));
         assert_eq!(lacking[0], "fs.write: `device=brd,file-system=ext4,op=write` was not counted");
     }
 
