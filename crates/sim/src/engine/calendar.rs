@@ -134,7 +134,8 @@ impl Calendar {
         let end = ((middle >> SLOT_SHIFT) + 1) << SLOT_SHIFT;
         // What is in the heap comes before what is in slots, at the same moment: no slot for what is before the heap's.
         // A list is of one stretch: what lies in slots must stay within a round of them from the new end.
-        let fits = self.slots.count == 0 || self.slots.latest - (end >> SLOT_SHIFT) < SLOTS as u64;
+        let fits =
+            self.slots.count == 0 || self.slots.latest.saturating_sub(end >> SLOT_SHIFT) < SLOTS as u64;
         if fits && self.far.first >= self.end && self.near[place(self.count - 1)].time >= end {
             let mut keep = self.count;
             while self.near[place(keep - 1)].time >= end {
@@ -186,7 +187,9 @@ impl Calendar {
                 self.count += 1;
                 earlier = self.far.first < self.end;
             }
-            while let Some(event) = self.slots.pop(start) {
+            // Taken whole: what spills meanwhile may begin a list of the same stretch.
+            let mut list = self.slots.take(start);
+            while let Some(event) = self.slots.pop(&mut list) {
                 self.push(event);
             }
         }
@@ -248,21 +251,23 @@ impl Slots {
         self.count += 1;
     }
 
-    /// Takes the first event of a stretch, whose number is its start over its length.
+    /// Takes the list of a stretch, whose number is its start over its length: first and last node.
     #[inline]
-    fn pop(&mut self, number: u64) -> Option<WakeUp> {
+    fn take(&mut self, number: u64) -> Option<[u32; 2]> {
         let index = number as usize % SLOTS;
-        if self.used[index / 64] >> (index % 64) & 1 == 0 {
-            return None;
-        }
-        let [first, last] = &mut self.lists[index];
-        let node = *first;
-        if node == *last {
-            self.used[index / 64] &= !(1 << (index % 64));
-        }
+        let (word, bit) = (&mut self.used[index / 64], 1 << (index % 64));
+        let has_any = *word & bit != 0;
+        *word &= !bit;
+        has_any.then_some(self.lists[index])
+    }
+
+    /// Takes the first event of a list that was taken.
+    #[inline]
+    fn pop(&mut self, list: &mut Option<[u32; 2]>) -> Option<WakeUp> {
+        let [node, last] = (*list)?;
         let (event, next) = &mut self.nodes[node as usize];
-        *first = std::mem::replace(next, self.free);
-        self.free = node;
+        *list = (node != last).then_some([*next, last]);
+        *next = std::mem::replace(&mut self.free, node);
         self.count -= 1;
         Some(*event)
     }
@@ -357,6 +362,15 @@ mod tests {
                 assert_eq!(calendar.len(), reference.len());
             }
         }
+    }
+
+    #[test]
+    fn the_last_list_may_be_longer_than_what_fits_near() {
+        let mut calendar = Calendar::default();
+        let times = [vec![0; NEAR_MAX - 24], vec![1 << SLOT_SHIFT; 4 * NEAR_MAX]].concat();
+        let events = || times.iter().zip(0..).map(|(&time, token)| WakeUp { time, part: 1, token });
+        events().for_each(|event| calendar.push(event));
+        assert!(std::iter::from_fn(|| calendar.pop()).eq(events()));
     }
 
     #[test]
