@@ -264,9 +264,9 @@ impl Slots {
     /// Takes the first event of a list that was taken.
     #[inline]
     fn pop(&mut self, list: &mut Option<[u32; 2]>) -> Option<WakeUp> {
-        let [node, last] = (*list)?;
+        let [node, end] = (*list)?;
         let (event, next) = &mut self.nodes[node as usize];
-        *list = (node != last).then_some([*next, last]);
+        *list = (node != end).then_some([*next, end]);
         *next = std::mem::replace(&mut self.free, node);
         self.count -= 1;
         Some(*event)
