@@ -23,7 +23,8 @@ const ANYONES_MIB: u64 = 1024;
 pub const SYSFS: &str = "sysfs.";
 
 /// Words for every kernel: where it talks, that an oops ends it, and that addresses are those of its `System.map`.
-const APPEND: &str = "console=ttyS0 loglevel=4 nokaslr oops=panic panic=-1 nowatchdog rdinit=/init";
+const APPEND: &str =
+    "console=ttyS0 loglevel=4 nokaslr oops=panic panic=-1 nowatchdog cryptomgr.notests rdinit=/init";
 
 /// The kernel takes the time-stamp counter, an instruction a tick, to be as quick as it was told, and holds all other clocks to
 /// it; without a second clock nothing contradicts.

@@ -136,10 +136,13 @@ impl SheetPart {
         let signs =
             recipe.add.iter().map(|term| (1.0, term)).chain(recipe.less.iter().map(|term| (-1.0, term)));
         for (sign, term) in signs {
+            let (times, term) = term.split_once('*').unwrap_or(("1", term));
             let (case, layers) = term.split_once('[').unwrap_or((term, "-]"));
+            let times: u64 = times.parse().expect("a test has read it");
             let words = &self.cases[case];
             let cost = costs.get(words).ok_or_else(|| words.clone())?;
-            let (count, part) = (selected(cost, layers.trim_end_matches(']')), part_of(layers));
+            let (count, part) = (times * selected(cost, layers.trim_end_matches(']')), part_of(layers));
+            let of = if times > 1 { format!("{times} times ") } else { String::new() };
             sum += sign * count as f64;
             how += if sign < 0.0 {
                 " less "
@@ -148,7 +151,7 @@ impl SheetPart {
             } else {
                 " and "
             };
-            let _to_memory = write!(how, "{} of {}{part}", thousands(count), case_words(cost));
+            let _to_memory = write!(how, "{} of {of}{}{part}", thousands(count), case_words(cost));
         }
         let factor = f64::from(recipe.times) / f64::from(recipe.over);
         if recipe.over > 1 {
@@ -242,7 +245,9 @@ mod tests {
         for part in parts() {
             for recipe in &part.numbers {
                 for term in recipe.add.iter().chain(&recipe.less) {
-                    let case = term.split('[').next().expect("the first piece");
+                    let (times, case) = term.split_once('*').unwrap_or(("1", term));
+                    let case = case.split('[').next().expect("the first piece");
+                    assert!(times.parse::<u64>().is_ok_and(|times| times > 0), "{term}");
                     assert!(part.cases.contains_key(case), "{}: {term}", part.name);
                 }
                 let kind = recipe.key.split('.').next();
@@ -261,6 +266,15 @@ mod tests {
         assert_eq!(lacking, Vec::<String>::new());
         let counted = ["os.syscall", "os.vfs", "os.block", "read", "page"].map(of);
         assert_eq!(counted.map(|count| (count * 2.0).round() as u64), [562, 1000, 2001, 6764, 4]);
+    }
+
+    #[test]
+    fn what_a_call_takes_once_is_what_eight_of_one_take_more_than_one_of_eight() {
+        let (one, eight) = (cost(&[("syscall", 9), ("vfs", 30)]), cost(&[("syscall", 9), ("vfs", 100)]));
+        let (numbers, _) = made("libaio", &[("one", one), ("eight", eight)]);
+        let batch = numbers.iter().find(|number| number.key == "os.aio_batch").expect("counted");
+        assert!((batch.instructions - 20.0).abs() < 1e-9, "30 = 20 + 10, 100 = 20 + 8 x 10");
+        assert!(batch.how.starts_with("240 of 8 times a 4 KiB read of nvme"), "{}", batch.how);
     }
 
     #[test]

@@ -72,6 +72,11 @@ impl Driver {
         Ok(driver)
     }
 
+    /// The program has a driver of its own, whose clocks are the system's.
+    pub(crate) fn in_program(self) -> Driver {
+        Driver { command: 0.0, end: 0.0, interrupt: 0.0, ..self }
+    }
+
     pub(crate) fn is_scsi(&self) -> bool {
         self.protocol != "nvme"
     }

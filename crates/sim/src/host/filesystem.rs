@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use super::buffered::PAGE;
-use crate::numbers::numbers_of;
+use crate::numbers::clocks_of;
 use crate::sheet::{Sheet, SheetError};
 
 /// Numbers of a file system by their keys in its sheet.
@@ -46,12 +46,12 @@ pub(crate) enum WriteOrder {
 impl FileSystem {
     /// The drive itself through the page cache, without a file system.
     pub(crate) fn none() -> Result<FileSystem, SheetError> {
-        FileSystem::read(&Sheet::from_values("fs", &[("fs.barrier", "yes")])?, 0)
+        FileSystem::read(&Sheet::from_values("fs", &[("fs.barrier", "yes")])?, 0, 1.0)
     }
 
-    /// The file system of a sheet, on a drive of so many bytes.
-    pub(crate) fn read(sheet: &Sheet, capacity: u64) -> Result<FileSystem, SheetError> {
-        let mut fs: FileSystem = numbers_of(sheet)?;
+    /// The file system of a sheet, on a drive of so many bytes and a core that takes so many clocks for what a number of it is.
+    pub(crate) fn read(sheet: &Sheet, capacity: u64, cpi: f64) -> Result<FileSystem, SheetError> {
+        let mut fs: FileSystem = clocks_of(sheet, cpi)?;
         for (key, bytes) in [("fs.request", Some(&mut fs.request)), ("fs.map", fs.map.as_mut())] {
             let Some(bytes) = bytes else { continue };
             if *bytes < PAGE || !bytes.is_multiple_of(PAGE) || *bytes >= 1 << 40 {

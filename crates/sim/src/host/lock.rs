@@ -13,7 +13,7 @@ use crate::engine::{Time, usage};
 pub(super) struct Locks {
     pub(super) schedulers: Vec<Lock>,
     pub(super) drivers: Vec<Lock>,
-    /// Time more under the scheduler's for each that waits, ns.
+    /// Time more of a turn under the scheduler's that was waited for, ns.
     pub(super) contention: u64,
     /// There are locks of a scheduler, of a driver.
     pub(super) has: [bool; 2],

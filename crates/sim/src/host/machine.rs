@@ -16,7 +16,7 @@ pub(super) const WOKEN: u8 = 4;
 pub(crate) struct Machine {
     pub(crate) cores: usize,
     pub(crate) ns_per_clock: f64,
-    /// Clocks more under the scheduler's lock for each core that waits for it.
+    /// Clocks more of a turn under the scheduler's lock that was waited for.
     pub(crate) contention: f64,
     /// Clocks of an uncacheable read.
     pub(crate) register_read: f64,

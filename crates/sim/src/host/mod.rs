@@ -135,16 +135,23 @@ fn machine_of(
 
 pub(crate) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
     let os = sheet.device("platform.os")?;
-    let driver = Driver::read(&sheet.device("platform.adapter")?)?;
+    let mut driver = Driver::read(&sheet.device("platform.adapter")?)?;
     let drive = sheet.device("platform.drive")?;
     let scheduler = scheduler_of(sheet, &drive)?;
-    let mut system = System::read(&os)?;
+    let cpi = sheet.number("platform.cpi")?;
+    if !(0.01..=100.0).contains(&cpi) {
+        return Err(sheet.refuse("platform.cpi", "no core is that quick or slow", "write it like 0.8"));
+    }
+    let mut system = System::read(&os, cpi)?;
     if let Some((spec, _)) = &scheduler {
-        (system.scheduler, system.scheduler_hold) = (spec.clocks, spec.hold);
+        (system.scheduler, system.scheduler_hold) = (spec.clocks * cpi, spec.hold * cpi);
+    }
+    if system.completion == "poll" {
+        driver = driver.in_program();
     }
     let below = drives_of(sheet, &drive, &scheduler, world, seed)?;
     let fs = sheet.has("platform.fs").then(|| sheet.device("platform.fs")).transpose()?;
-    let fs = fs.map(|fs| FileSystem::read(&fs, below.shape.capacity.0)).transpose()?;
+    let fs = fs.map(|fs| FileSystem::read(&fs, below.shape.capacity.0, cpi)).transpose()?;
     system.through_files = fs.as_ref().map_or(0.0, |fs| fs.clocks);
     let spaces = if below.in_a_row { 1 } else { below.count as u32 };
     let mut host = Host::new(machine_of(sheet, (&system, &driver), &scheduler)?, &system, &driver, below);

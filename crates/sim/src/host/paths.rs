@@ -125,12 +125,17 @@ impl Paths {
             system.uring_submit + look_up(files, system.uring_file) + look_up(buffers, system.uring_buffer)
         };
         let [application, syscall] = [system.application, system.syscall];
+        let batch = match way {
+            SubmitWay::Aio => system.aio_batch,
+            SubmitWay::Uring { .. } => system.uring_batch,
+            _ => 0.0,
+        };
         // Clocks of the program, of the call that submits, beyond the vfs, of the call that picks up, and of each of it.
         let (own, call, extra, reap_call, reap) = match way {
             SubmitWay::Call => (application, syscall, 0.0, 0.0, 0.0),
-            SubmitWay::Aio => (application, syscall, system.aio_submit, syscall, system.aio_reap),
+            SubmitWay::Aio => (application, syscall, system.aio_submit - batch, syscall, system.aio_reap),
             SubmitWay::Uring { files, buffers } => {
-                (application, syscall, ring(files, buffers), 0.0, system.uring_reap)
+                (application, syscall, ring(files, buffers) - batch, 0.0, system.uring_reap)
             }
             SubmitWay::Kernel => (0.0, 0.0, -system.vfs, 0.0, 0.0),
             SubmitWay::Ring => (application, 0.0, 0.0, 0.0, system.uring_reap),
@@ -152,7 +157,7 @@ impl Paths {
             ])
         };
         let steps = Steps {
-            call: path(&[(Layer::Syscall, call)]),
+            call: path(&[(Layer::Syscall, call), (Layer::Vfs, batch)]),
             submit,
             reap_call: path(&[(Layer::Syscall, reap_call)]),
             reap: path(&[(Layer::Vfs, reap)]),

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::sheet::{Sheet, SheetError};
 
 use crate::devices::parameter::count_within;
-use crate::numbers::numbers_of;
+use crate::numbers::clocks_of;
 
 /// Numbers of a system by their keys in its sheet: clocks, but for times.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -29,6 +29,8 @@ pub(crate) struct System {
     pub(crate) uring_reap: f64,
     pub(crate) uring_file: f64,
     pub(crate) uring_buffer: f64,
+    pub(crate) aio_batch: f64,
+    pub(crate) uring_batch: f64,
     pub(crate) uring_queue: f64,
     /// Time after which a thread that never sleeps leaves its core, ns.
     pub(crate) slice: u64,
@@ -50,9 +52,10 @@ pub(crate) struct System {
 }
 
 impl System {
-    pub(crate) fn read(sheet: &Sheet) -> Result<System, SheetError> {
+    /// The system of a sheet on a core that takes so many clocks for what a number of it is.
+    pub(crate) fn read(sheet: &Sheet, cpi: f64) -> Result<System, SheetError> {
         count_within(sheet, "os.unplug_count", 1, 1 << 16)?;
-        let system: System = numbers_of(sheet)?;
+        let system: System = clocks_of(sheet, cpi)?;
         if system.slice < 1000 {
             let remedy = "write 1us or more; systems take some milliseconds";
             return Err(sheet.refuse("os.slice", "threads would do nothing but take turns", remedy));

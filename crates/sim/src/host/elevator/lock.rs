@@ -1,7 +1,8 @@
 //! How long does a lock take when others want it too?
 //!
-//! Those who wait spin on its cache line: each of them makes the holder slower. With w cores waiting a turn takes
-//! `hold + w x contention`. So what passes through it per second *falls* as more want it, where a plain server's is flat.
+//! A turn alone takes `hold`. Who had to wait gets the lock from another core, and with it the cache lines of all that it guards:
+//! `hold + contention`, however many wait, since they stand in a queue and each spins on a line of its own. So what passes through
+//! it per second falls when a second core comes, and stays there.
 
 use std::collections::VecDeque;
 
@@ -22,7 +23,7 @@ impl Lock {
             self.ends.pop_front();
         }
         let start = now.max(self.account.until());
-        let end = start + hold + contention * self.ends.len() as u64;
+        let end = start + hold + if self.ends.is_empty() { 0 } else { contention };
         self.account.book(now, start, end);
         self.ends.push_back(end);
         (end, end - now - hold)
@@ -34,12 +35,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_that_is_there_makes_it_slower() {
+    fn a_turn_that_was_waited_for_is_slower_however_many_wait() {
         let mut lock = Lock::default();
         assert_eq!(lock.take(0, 100, 10), (100, 0));
         assert_eq!(lock.take(0, 100, 10), (210, 110));
-        assert_eq!(lock.take(50, 100, 10), (330, 180));
-        assert_eq!(lock.take(100, 100, 10), (450, 250));
+        assert_eq!(lock.take(50, 100, 10), (320, 170));
+        assert_eq!(lock.take(100, 100, 10), (430, 230));
+        assert_eq!(lock.take(430, 100, 10), (530, 0), "just free");
         assert_eq!(lock.take(1000, 100, 10), (1100, 0));
     }
 }

@@ -3,8 +3,8 @@
 use iostack_model::{Batch, Engine, Job, Outcome};
 
 use crate::host::machine::{
-    AIO, BUFFER, COMPLETE, FILE, INTERRUPT, LOOK, RING, SUBMIT, SWITCH_IN, SWITCH_OUT, SYSCALL, URING, WAKE,
-    busy, host, outcome, reads, sheet,
+    AIO, BUFFER, COMPLETE, DRIVER, FILE, INTERRUPT, LOOK, RING, SUBMIT, SWITCH_IN, SWITCH_OUT, SYSCALL,
+    URING, WAKE, busy, host, outcome, reads, sheet,
 };
 
 const DRIVE: u64 = 100_000;
@@ -31,9 +31,15 @@ fn one_customer_takes_the_sum_of_the_clocks() {
     let polled = call + LOOK + COMPLETE;
     alone(Engine::Pvsync2 { hipri: true }, &[], polled, "pvsync2, hipri");
     alone(Engine::Psync, &[("platform.completion", "poll")], polled, "psync, platform polls");
-    alone(Engine::Psync, &[("platform.os.os.completion", "poll")], polled, "psync, system polls");
+    let [down, up, interrupt] = DRIVER;
+    let own = polled - down - up;
+    alone(Engine::Psync, &[("platform.os.os.completion", "poll")], own, "psync, the program's own driver");
+    let dear = 2 * (call + woken - drive) - (down + up + interrupt) + drive;
+    alone(Engine::Psync, &[("platform.cpi", "2")], dear, "psync, two clocks an instruction");
     alone(Engine::Psync, &[("platform.completion", "hybrid")], polled, "psync, hybrid");
     alone(Engine::Libaio, &[], call + AIO[0] + woken + SYSCALL + AIO[1], "libaio");
+    let once = [("platform.os.os.aio_batch", "160"), ("platform.os.os.uring_batch", "320")];
+    alone(Engine::Libaio, &once, call + AIO[0] + woken + SYSCALL + AIO[1], "libaio, one I/O in a call");
     let ring = URING[0] + URING[1];
     alone(uring(true, false, false), &[], call + woken + ring, "io_uring");
     alone(
@@ -89,10 +95,14 @@ fn a_saturated_core_does_its_clock_over_the_clocks_of_an_io() {
     assert!((sleeps * 16.0 - 1.0).abs() < 0.02, "one sleep for each batch: {sleeps}");
     let each = (AIO[0] + AIO[1]) as f64 + (2.0 * SYSCALL as f64 + switches) / 16.0;
     saturated(&seen, base + each + interrupts(&seen), "libaio, batches of 16");
+    let seen = outcome(&one(&[("platform.os.os.aio_batch", "160")]), &batch(Engine::Libaio));
+    saturated(&seen, base + each - 150.0 + interrupts(&seen), "libaio, of whose clocks 160 are a call's");
 
     let seen = outcome(&one(&[]), &batch(uring(true, false, false)));
     let each = (URING[0] + URING[1]) as f64 + (SYSCALL as f64 + switches) / 16.0;
     saturated(&seen, base + each + interrupts(&seen), "io_uring, batches of 16");
+    let seen = outcome(&one(&[("platform.os.os.uring_batch", "320")]), &batch(uring(true, false, false)));
+    saturated(&seen, base + each - 300.0 + interrupts(&seen), "io_uring, of whose clocks 320 are a call's");
 
     let at_once = [("platform.drive.zero.latency", "0")];
     let seen = outcome(&one(&at_once), &reads(Engine::Pvsync2 { hipri: true }, 1, 1, 5_000));
