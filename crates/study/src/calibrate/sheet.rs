@@ -142,6 +142,7 @@ impl Entries<'_> {
             Some((ghz, file)) => self.told("platform.ghz", (format!("{ghz:.4}"), file)),
             None => self.assume("platform.ghz", "1", "no file says it: clocks are nanoseconds here"),
         }
+        self.assume("platform.cpi", "1", "the system's numbers are clocks");
         for (key, kind) in [("os", "os"), ("adapter", "adapter"), ("drive", drive.kind())] {
             self.assume(&format!("platform.{key}"), kind, "its numbers stand below");
         }

@@ -173,7 +173,14 @@ pub(crate) const TRUTHS: [Truth; 12] = [
         limits: &[Limit::Scheduler],
         full: Some("lock"),
         draw: |rng| {
-            vec!["platform.scheduler=bfq".to_owned(), format!("platform.cores={}", 8 + rng.below(16))]
+            let hold = between(rng, 20_000.0, 30_000.0);
+            vec![
+                "platform.scheduler=bfq".to_owned(),
+                // As short as it is, cores that meet by chance go by it without waiting.
+                format!("platform.scheduler.scheduler.hold={hold:.0}"),
+                "platform.scheduler.scheduler.contention=1000".to_owned(),
+                format!("platform.cores={}", 8 + rng.below(16)),
+            ]
         },
         ..OF_A_DRIVE
     },
