@@ -56,7 +56,7 @@ const WIDTH: f64 = 0.025;
 const SLOWER: f64 = 0.85;
 /// Two lines that are further off than this, of the height of the bend, are no bucket.
 const MISFIT: f64 = 0.02;
-/// The bend lies in this part of the run.
+/// The bend lies in this part of the run's time.
 const INSIDE: f64 = 0.85;
 
 /// Reads for a while, then looks at this, at large reads, and at the plateaus of before.
@@ -134,9 +134,9 @@ fn counted(outcome: &Outcome) -> Vec<(f64, f64)> {
 /// The bend at which a bucket ran empty.
 fn fall(outcome: &Outcome) -> Option<Hinge> {
     let points = counted(outcome);
-    let whole = points.last()?.1;
+    let whole = points.last()?.0;
     hinge(&points, SLOWER)
-        .filter(|bend| bend.misfit < MISFIT && bend.height < INSIDE * whole && bend.intercept > 0.0)
+        .filter(|bend| bend.misfit < MISFIT && bend.at < INSIDE * whole && bend.intercept > 0.0)
 }
 
 /// The limit on I/Os that is left when the bucket is empty.
