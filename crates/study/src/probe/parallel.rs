@@ -56,7 +56,7 @@ const WIDEST: f64 = 1.7;
 /// Residuals beyond this are no closed network.
 const MISFIT: f64 = 0.05;
 /// A CPU this busy is the limit, not the drive.
-const BUSY: f64 = 0.9;
+pub(crate) const BUSY: f64 = 0.9;
 /// Standard deviations of a normal distribution from its 10th to its 90th percentile.
 const MIDDLE_SIGMAS: f64 = 2.563;
 const QUANTILES: [(f64, &str, &str); 6] = [
