@@ -87,7 +87,10 @@ pub fn answer(
 /// The fit of each kind of drive by formula; the best of them are simulated, and the best of those is taken.
 fn best_of_kinds(data: &mut Data<'_>, simulator: &Simulator<'_>) -> anyhow::Result<Fit> {
     let talk = simulator.talk;
-    let mut fits: Vec<Fit> = DRIVES.iter().map(|&drive| by_formula(data, drive)).collect();
+    // A bucket that a probe saw run empty is a volume's: no other kind has one.
+    let has_bucket = simulator.facts.probed("cap.burst", None).is_some();
+    let kinds = DRIVES.iter().filter(|drive| !has_bucket || matches!(drive, Drive::Cloud { .. }));
+    let mut fits: Vec<Fit> = kinds.map(|&drive| by_formula(data, drive)).collect();
     fits.sort_by(|a, b| a.score.total_cmp(&b.score));
     fits.truncate(SIMULATED);
     let (mut best, mut refused): (Option<(Fit, Vec<f64>)>, _) = (None, None);

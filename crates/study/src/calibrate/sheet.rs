@@ -51,7 +51,7 @@ impl FittedFacts {
         self.probed(SPARE, None).is_some() && self.capacity.is_some()
     }
 
-    fn probed(&self, key: &str, part: Option<&str>) -> Option<(Interval, &str)> {
+    pub(crate) fn probed(&self, key: &str, part: Option<&str>) -> Option<(Interval, &str)> {
         probed::value(self.probe.as_ref(), key, part)
     }
 

@@ -1,7 +1,7 @@
 //! Does something come back every so often and take the rate away? Pure.
 
 use iostack_model::answers::{ProbeFinding, ProbePoint, ProbeUnit};
-use iostack_model::{Direction, Interval, Outcome};
+use iostack_model::{Direction, Interval, IntervalFlow, Outcome};
 
 use super::finding::{ProbeSubject, curve, median};
 
@@ -25,15 +25,22 @@ const MOST_GAPS: f64 = 0.75;
 /// The period of the dips of a run.
 pub(crate) fn of_run(outcome: Option<&Outcome>, missing: &str) -> ProbeFinding {
     let Some(outcome) = outcome else { return DIPS.untold(missing) };
-    let slices = iostack_stats::whole(&outcome.series).iter().filter(|slice| slice.length.0 > 0);
-    let rates: Vec<(f64, f64)> = slices
-        .map(|slice| {
-            (slice.start.as_secs_f64(), slice.ios.iter().sum::<u64>() as f64 / slice.length.as_secs_f64())
-        })
-        .collect();
+    let rates = rates(outcome);
     let points = rates.iter().map(|&(x, y)| ProbePoint { x, y: Interval::exact(y) }).collect();
     let over = curve(("time", ProbeUnit::Seconds), ("rate", ProbeUnit::Iops), points);
     DIPS.finding(period(&rates), outcome.job.block_sizes.largest(), over)
+}
+
+/// Rates of slices, by their start.
+fn rates(outcome: &Outcome) -> Vec<(f64, f64)> {
+    let slices = iostack_stats::whole(&outcome.series).iter().filter(|slice| slice.length.0 > 0);
+    let rate = |slice: &IntervalFlow| slice.ios.iter().sum::<u64>() as f64 / slice.length.as_secs_f64();
+    slices.map(|slice| (slice.start.as_secs_f64(), rate(slice))).collect()
+}
+
+/// The rate between dips over that of the whole run.
+pub(crate) fn between(outcome: &Outcome) -> f64 {
+    (median(rates(outcome).into_iter().map(|rate| rate.1)) / outcome.rate().max(f64::MIN_POSITIVE)).max(1.0)
 }
 
 /// Time between dips, where it is always the same.

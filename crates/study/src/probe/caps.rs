@@ -56,8 +56,10 @@ const WIDTH: f64 = 0.025;
 const SLOWER: f64 = 0.85;
 /// Two lines that are further off than this, of the height of the bend, are no bucket.
 const MISFIT: f64 = 0.02;
-/// The bend lies in this part of the run.
+/// The bend lies in this part of the run's time.
 const INSIDE: f64 = 0.85;
+/// Small reads move less than this share of the bytes of large ones where a limit on I/Os holds them.
+const OF_LARGE: f64 = 0.9;
 
 /// Reads for a while, then looks at this, at large reads, and at the plateaus of before.
 pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
@@ -74,9 +76,20 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
             prober.long_reads = Some((outcome.rate(), outcome.job.clone()));
         }
     }
-    let large = large(prober);
+    let dips = background::of_run(outcome.as_ref(), &missing);
+    let mut large = large(prober);
+    if let (Some(period), Some(outcome)) = (dips.value, &outcome) {
+        // Dips take from all rates alike: a limit is the rate between them.
+        let between = background::between(outcome);
+        prober.plateaus.iter_mut().for_each(|(_, rate, shared)| {
+            (*rate, *shared) = (*rate * between, shared.map(|shared| shared * between));
+        });
+        large.iter_mut().for_each(|point| point.2 *= between);
+        prober.dips = Some((period.mean, between));
+    }
     prober.large = large.iter().map(|point| point.2).fold(0.0, f64::max);
-    let mut findings = limits(&prober.plateaus, &large);
+    let are_told = prober.small_reads.as_ref().is_some_and(|finding| finding.value.is_some());
+    let mut findings = limits(&prober.plateaus, &large, are_told);
     if let Some(bend) = fallen {
         findings[0] = lasting(bend, &findings[0]);
         prober.limits.credits = Some(bend.intercept);
@@ -85,6 +98,8 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
     let value = |finding: &ProbeFinding| finding.value.map(|value| value.mean);
     (prober.limits.iops, prober.limits.bytes) = (value(&findings[0]), value(&findings[1]));
     let link = link(&large, &missing);
+    prober.capped = findings[..2].to_vec();
+    prober.link = link.value;
     let command = match fallen {
         Some(_) => COMMAND.untold("a bucket of tokens holds the rate, and a token is no time of a command"),
         None => command(&findings[0], value(&link), small),
@@ -92,7 +107,7 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
     findings.push(command);
     findings.push(link);
     findings.push(burst(outcome.as_ref(), fallen, small, &missing));
-    findings.push(background::of_run(outcome.as_ref(), &missing));
+    findings.push(dips);
     findings
 }
 
@@ -134,9 +149,9 @@ fn counted(outcome: &Outcome) -> Vec<(f64, f64)> {
 /// The bend at which a bucket ran empty.
 fn fall(outcome: &Outcome) -> Option<Hinge> {
     let points = counted(outcome);
-    let whole = points.last()?.1;
+    let whole = points.last()?.0;
     hinge(&points, SLOWER)
-        .filter(|bend| bend.misfit < MISFIT && bend.height < INSIDE * whole && bend.intercept > 0.0)
+        .filter(|bend| bend.misfit < MISFIT && bend.at < INSIDE * whole && bend.intercept > 0.0)
 }
 
 /// The limit on I/Os that is left when the bucket is empty.
@@ -162,7 +177,7 @@ fn hidden(prober: &mut Prober<'_>, bend: Hinge) -> Vec<ProbeFinding> {
 }
 
 /// Limits that the plateaus of all sizes share.
-fn limits(plateaus: &[Plateau], large: &[(u64, u32, f64)]) -> Vec<ProbeFinding> {
+fn limits(plateaus: &[Plateau], large: &[(u64, u32, f64)], are_told: bool) -> Vec<ProbeFinding> {
     let over = |bytes: bool| {
         let value = |size: Bytes, rate: f64| if bytes { rate * size.0 as f64 } else { rate };
         let points = plateaus
@@ -171,16 +186,32 @@ fn limits(plateaus: &[Plateau], large: &[(u64, u32, f64)]) -> Vec<ProbeFinding> 
         let unit = if bytes { ProbeUnit::Bandwidth } else { ProbeUnit::Iops };
         curve(("request size", ProbeUnit::Bytes), ("highest rate", unit), points.collect())
     };
+    let most = large.iter().map(|point| point.2).fold(0.0, f64::max);
+    let size = plateaus.first().map_or(0.0, |plateau| plateau.0.0 as f64);
+    let few_bytes = |limit: Interval| {
+        let many = large.len() > 1 && limit.mean * size > OF_LARGE * most;
+        if many {
+            Err("the smallest reads that reach a highest rate move as many bytes as large ones".to_owned())
+        } else {
+            Ok(limit)
+        }
+    };
     vec![
-        IOPS.finding(of_ios(plateaus), Bytes(0), over(false)),
+        IOPS.finding(of_ios(plateaus, are_told).and_then(few_bytes), Bytes(0), over(false)),
         BYTES.finding(of_bytes(plateaus, large), Bytes(0), over(true)),
     ]
 }
 
-fn of_ios(plateaus: &[Plateau]) -> Result<Interval, String> {
+/// `are_told` are the stations of small reads: where they are not, sizes that reach one rate leave only a limit.
+fn of_ios(plateaus: &[Plateau], are_told: bool) -> Result<Interval, String> {
     let Some((_, first, shared)) = plateaus.first() else {
         return Err("no request size reached a highest rate".to_owned());
     };
+    if let (false, Some((_, second, _))) = (are_told, plateaus.get(1))
+        && (first / second - 1.0).abs() < SAME
+    {
+        return Ok(around(*first, WIDTH, plateaus.len() as u32));
+    }
     let Some(shared) = shared.filter(|shared| (shared / first - 1.0).abs() < SAME) else {
         return Err("the highest rate is what its stations give together, or a limit near it".to_owned());
     };
@@ -253,6 +284,42 @@ fn command(iops: &ProbeFinding, link: Option<f64>, small: Bytes) -> ProbeFinding
     finding
 }
 
+/// Limits once more, now that reads at fewer stations tell whether something before them is full: at this rate of small reads, and of
+/// reads of a size.
+pub(crate) fn held(
+    prober: &mut Prober<'_>,
+    small: Option<f64>,
+    sized: Option<(Bytes, f64)>,
+) -> Vec<ProbeFinding> {
+    let (request, link) = (prober.small(), prober.link);
+    let between = prober.dips.map_or(1.0, |dips| dips.1);
+    let (small, sized) = (small.map(|rate| rate * between), sized.map(|(size, rate)| (size, rate * between)));
+    let [iops, bytes] = &prober.capped[..] else { return Vec::new() };
+    let mut found = Vec::new();
+    let told = |before: &ProbeFinding, value| ProbeFinding {
+        value: Some(value),
+        reason: None,
+        how: "half of the stations get more than half of the rate of all: something before them is full"
+            .to_owned(),
+        ..before.clone()
+    };
+    let rate = small.filter(|rate| rate * (request.0 as f64) < OF_LARGE * prober.large);
+    if let (None, Some(rate)) = (iops.value, rate) {
+        let iops = told(iops, around(rate, WIDTH, 3));
+        found.push(command(&iops, link.map(|link| link.mean), request));
+        found.push(iops);
+        prober.limits.iops = Some(rate);
+    }
+    let is_link = |link: &Interval| {
+        sized.is_some_and(|(size, rate)| (rate * size.0 as f64 / link.mean - 1.0).abs() < SAME)
+    };
+    if let (None, Some(link)) = (bytes.value, link.filter(is_link)) {
+        found.push(told(bytes, link));
+        prober.limits.bytes = Some(link.mean);
+    }
+    found
+}
+
 /// The bucket that ran empty, where the rate fell.
 fn burst(outcome: Option<&Outcome>, fallen: Option<Hinge>, size: Bytes, missing: &str) -> ProbeFinding {
     let Some(outcome) = outcome else { return BURST.untold(missing) };
@@ -279,7 +346,7 @@ mod tests {
     #[test]
     fn a_rate_is_a_limit_only_where_a_station_that_all_pass_explains_it() {
         let at = |kib: u64, rate: f64, shared: Option<f64>| (Bytes(kib << 10), rate, shared);
-        let told = |plateaus: &[Plateau]| of_ios(plateaus).map(|limit| limit.mean as u64);
+        let told = |plateaus: &[Plateau]| of_ios(plateaus, true).map(|limit| limit.mean as u64);
         assert_eq!(told(&[at(4, 1e5, Some(1e5)), at(16, 1e5, None)]), Ok(100_000));
         assert_eq!(
             told(&[at(4, 1e5, Some(1e5)), at(16, 5e4, None)]),
@@ -290,9 +357,19 @@ mod tests {
             told(&[at(4, 1e5, Some(1e5)), at(16, 5e4, Some(5e4))]).is_err(),
             "a station takes time by size"
         );
-        assert!(told(&[at(4, 1e5, None), at(16, 1e5, None)]).is_err());
+        let alike = [at(4, 1e5, None), at(16, 1e5, None)];
+        assert!(
+            told(&alike).is_err() && of_ios(&alike, false).is_ok(),
+            "stations explain it, or nothing does"
+        );
         let large = [(1 << 18, 16, 4e8), (1 << 18, 64, 4e8), (1 << 20, 16, 4.1e8), (1 << 20, 64, 4e8)];
         assert!(of_bytes(&[at(64, 6110.0, Some(6110.0))], &large).is_ok());
+        let iops = |rate| {
+            let plateaus = [at(16, rate, Some(rate)), at(64, 6000.0, None)];
+            limits(&plateaus, &large, true).remove(0)
+        };
+        assert!(iops(24_000.0).reason.expect("393 of 410 MB/s").contains("as many bytes"));
+        assert!(iops(22_000.0).value.is_some(), "360 of 410 MB/s");
         assert!(of_bytes(&[at(64, 6110.0, None)], &large).expect_err("the medium").contains("medium"));
         assert!(level(&large[1..]).is_err(), "one is missing");
         assert!(level(&[large[0], large[1], (1 << 20, 16, 4.2e8), large[3]]).is_err(), "5 % apart");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use iostack_model::answers::ProbeFinding;
 use iostack_model::{
-    Access, BlockSizes, Bytes, Caveat, Effort, Engine, Job, LogRequest, Mix, Nanos, Outcome, Sync,
+    Access, BlockSizes, Bytes, Caveat, Effort, Engine, Interval, Job, LogRequest, Mix, Nanos, Outcome, Sync,
 };
 use iostack_target::{Place, RunClock};
 
@@ -53,6 +53,12 @@ pub(crate) struct Prober<'a> {
     pub(crate) long_reads: Option<(f64, Job)>,
     /// Bytes per second of large reads.
     pub(crate) large: f64,
+    /// Period of dips, s, and the rate between them over the mean.
+    pub(crate) dips: Option<(f64, f64)>,
+    /// Bytes per second of large reads, where all move equally many.
+    pub(crate) link: Option<Interval>,
+    /// Findings on limits: on I/Os, on bytes.
+    pub(crate) capped: Vec<ProbeFinding>,
     /// Limits before the medium.
     pub(crate) limits: ProbeLimits,
     /// Unit of the mapping, where it was told.
@@ -82,6 +88,9 @@ impl<'a> Prober<'a> {
             plateaus: Vec::new(),
             long_reads: None,
             large: 0.0,
+            dips: None,
+            link: None,
+            capped: Vec::new(),
             limits: ProbeLimits::default(),
             unit: None,
             program_ns: None,

@@ -56,7 +56,7 @@ const WIDEST: f64 = 1.7;
 /// Residuals beyond this are no closed network.
 const MISFIT: f64 = 0.05;
 /// A CPU this busy is the limit, not the drive.
-const BUSY: f64 = 0.9;
+pub(crate) const BUSY: f64 = 0.9;
 /// Standard deviations of a normal distribution from its 10th to its 90th percentile.
 const MIDDLE_SIGMAS: f64 = 2.563;
 const QUANTILES: [(f64, &str, &str); 6] = [
@@ -76,6 +76,8 @@ const ONE: f64 = 1.3;
 const TWO: f64 = 1.6;
 /// A rate that grows by less over depth is a serial one.
 const SERIAL: f64 = 1.15;
+/// A rate that grows by more than so many times its stations waits elsewhere most of the time.
+const WAITS: f64 = 1.4;
 /// The highest rate is that of the limit when it is as near as this.
 const NEAR: f64 = 0.12;
 /// Latencies that differ by less come at a pace.
@@ -154,7 +156,8 @@ fn limit(outcomes: &[Outcome], fit: Option<&Fit>, most: f64, varies: f64) -> Opt
     let grows = most / outcomes.first()?.rate();
     let paced = grows < SERIAL && varies < PACED;
     let passed = fit.and_then(|fit| fit.limit).is_some_and(|limit| (limit / most - 1.0).abs() < NEAR);
-    (paced || passed && grows > SERIAL).then_some(most)
+    let is_one = |fit: &Fit| fit.stations.low < ONE && grows > WAITS * fit.stations.high;
+    (paced || passed && grows > SERIAL || fit.is_some_and(is_one)).then_some(most)
 }
 
 /// The curve over depth, until it is flat.

@@ -46,7 +46,7 @@ pub(crate) const QUESTIONS: [Question; 8] = [
     },
     Question {
         title: "reads at distances",
-        seconds: 5.0,
+        seconds: 9.0,
         writes: false,
         long: false,
         subjects: &[stripe::STRIPE],

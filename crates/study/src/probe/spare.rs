@@ -95,17 +95,7 @@ fn collector(spare: &ProbeFinding, drain: Option<f64>, reads: Option<f64>) -> Pr
         }
         let reads = reads.ok_or("the times of a read and of a program are not known")?;
         let rates: Vec<f64> = spare.curve.points.iter().map(|point| point.y.mean).collect();
-        let each = (rates.len() as f64 * PART) as usize;
-        let [last, earlier] = [1, 2].map(|turn| {
-            let part = &rates[rates.len() - turn * each..rates.len() - (turn - 1) * each];
-            each as f64 / part.iter().map(|rate| 1.0 / rate).sum::<f64>()
-        });
-        if (last / earlier - 1.0).abs() > STEADY {
-            return Err(format!(
-                "no steady state yet: the rate is {:.0} % of what it was, and still changes",
-                last / before * 100.0
-            ));
-        }
+        let last = steady(&rates, before)?;
         let ratio = before / last;
         // Bytes that are moved are read before: a page of each plane, few of whose bytes may be valid.
         let less = |share: f64| (ratio + share) / (1.0 + share);
@@ -113,6 +103,25 @@ fn collector(spare: &ProbeFinding, drain: Option<f64>, reads: Option<f64>) -> Pr
         Ok(Interval { mean: likely, low: most * 0.97, high: ratio * 1.03, samples: 3 })
     };
     COLLECTOR.finding(found(), size, over)
+}
+
+/// The rate at the end, where it changes no more; `before` is the one before collection.
+fn steady(rates: &[f64], before: f64) -> Result<f64, String> {
+    let each = (rates.len() as f64 * PART) as usize;
+    if each == 0 {
+        return Err(format!("{} slices are too few to see a steady state", rates.len()));
+    }
+    let [last, earlier] = [1, 2].map(|turn| {
+        let part = &rates[rates.len() - turn * each..rates.len() - (turn - 1) * each];
+        each as f64 / part.iter().map(|rate| 1.0 / rate).sum::<f64>()
+    });
+    if (last / earlier - 1.0).abs() > STEADY {
+        return Err(format!(
+            "no steady state yet: the rate is {:.0} % of what it was, and still changes",
+            last / before * 100.0
+        ));
+    }
+    Ok(last)
 }
 
 fn read_off(outcome: &Outcome, size: Bytes, region: Bytes) -> ProbeFinding {
@@ -167,5 +176,13 @@ mod tests {
         let (low, high, before) = fall(&rates(&|at| at >= 40)).expect("it falls");
         assert_eq!((low as u32, high as u32, before as u32), (39, 40, 100));
         assert_eq!(fall(&rates(&|at| at == 20 || at == 50)), None);
+    }
+
+    #[test]
+    fn a_rate_is_steady_from_seven_slices_on_and_not_while_it_falls() {
+        assert!(steady(&[50.0; 6], 100.0).expect_err("six").contains("6 slices are too few"));
+        assert_eq!(steady(&[50.0; 7], 100.0).map(f64::to_bits), Ok(50.0f64.to_bits()));
+        let falls: Vec<f64> = (0..20).map(|at| 100.0 - 3.0 * f64::from(at)).collect();
+        assert!(steady(&falls, 100.0).expect_err("it falls").contains("still changes"));
     }
 }

@@ -4,9 +4,10 @@
 use iostack_model::answers::{ProbeFinding, ProbePoint, ProbeUnit};
 use iostack_model::{Bytes, Direction, Interval, Job, Mix};
 
+use super::caps;
 use super::finding::{ProbeSubject, curve};
 use super::measure::{Length, Prober};
-use super::parallel::of_rate;
+use super::parallel::{BUSY, of_rate};
 
 pub(crate) const STRIPE: ProbeSubject = ProbeSubject {
     key: "stripe",
@@ -16,6 +17,15 @@ pub(crate) const STRIPE: ProbeSubject = ProbeSubject {
     how: "random reads at multiples of a distance: from twice the chunk on they meet at half of the stations",
 };
 
+const HIDDEN: &str = "a limit before the stations lets too few reads meet at them";
+/// So deep that all stations are at work.
+const DEEP: u32 = 256;
+/// Reads for each station that it takes.
+const EACH: f64 = 4.0;
+/// Half of the stations get more than this share of the rate of all only where something before them held that.
+const HALF: f64 = 0.57;
+/// A read of this size lies on one station.
+const OF_ONE: u64 = 16 << 10;
 const POINT: Length = Length { seconds: 0.3, ios: 16_000 };
 /// The rate at the next distance, where the stations have become half: at most this share.
 const FALLS: f64 = 0.93;
@@ -27,9 +37,51 @@ const BELOW_LIMIT: f64 = 0.65;
 const PLACES: u64 = 256;
 const FARTHEST: Bytes = Bytes(32 << 20);
 
-/// Reads at multiples of 4 KiB, 8 KiB, and so on.
+/// Reads at multiples of 4 KiB, 8 KiB, and so on; then deep ones, which a limit holds.
 pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
-    let (small, place) = (prober.small(), prober.place());
+    let mut findings = distances(prober);
+    if prober.limits.credits.is_none() {
+        let chunk = findings[0].value.map(|chunk| chunk.mean as u64);
+        let (small, size) = (prober.small(), Bytes(OF_ONE.max(chunk.unwrap_or(0))));
+        let (of_small, of_size) = (held(prober, small, chunk), held(prober, size, chunk));
+        findings.extend(caps::held(prober, of_small, of_size.map(|rate| (size, rate))));
+        let rate = findings[0].curve.points.first().map_or(0.0, |point| point.y.mean);
+        if chunk.is_some() && prober.limits.iops.is_some_and(|limit| rate > BELOW_LIMIT * limit) {
+            // A fall to half of the stations may have been hidden.
+            findings[0] = STRIPE.finding(Err(HIDDEN.to_owned()), small, findings[0].curve.clone());
+        }
+    }
+    findings
+}
+
+/// The rate of deep reads of a size, where something holds it that is full before the stations are: at the distance that leaves half of
+/// them, which is known from the chunk, or the first at which the rate falls.
+fn held(prober: &mut Prober<'_>, size: Bytes, chunk: Option<u64>) -> Option<f64> {
+    let stations = prober.reads.as_ref()?.fit.stations;
+    let mut before: Option<f64> = None;
+    let mut distance = size.0.max(chunk.unwrap_or(0));
+    let last = chunk.map_or(farthest(prober), |_| 2 * distance);
+    while f64::from(DEEP) > EACH * stations.low && distance <= last {
+        let job = Job { align: Bytes(distance), ..prober.job(Mix::READ, size, DEEP) };
+        let outcome = prober.run(&prober.lasting(job, POINT, before.unwrap_or(1e5)))?;
+        let rate = outcome.rate();
+        match before {
+            Some(before) if rate < FALLS * before => return (rate > HALF * before).then_some(before),
+            _ if outcome.cpu.busiest_thread > BUSY => return None,
+            _ => before = Some(before.unwrap_or(0.0).max(rate)),
+        }
+        distance *= 2;
+    }
+    before.filter(|_| chunk.is_some())
+}
+
+fn farthest(prober: &Prober<'_>) -> u64 {
+    FARTHEST.0.min(prober.place().region.0 / PLACES)
+}
+
+/// Reads at multiples of 4 KiB, 8 KiB, and so on.
+fn distances(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
+    let small = prober.small();
     let Some(stations) = prober.reads.as_ref().map(|reads| reads.fit.stations.mean) else {
         return vec![STRIPE.untold("how many requests it works on at once is not known")];
     };
@@ -37,13 +89,14 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
     let depth = (stations.round() as u32 * 2).next_power_of_two().clamp(4, 128);
     let depth = below_limit(prober, depth);
     if f64::from(depth) < stations * SHALLOWEST {
-        return vec![STRIPE.untold("a limit before the stations lets too few reads meet at them")];
+        return vec![STRIPE.untold(HIDDEN)];
     }
-    let farthest = FARTHEST.0.min(place.region.0 / PLACES);
     let mut points = Vec::new();
-    let mut expected = f64::from(depth) * 1e4;
+    // The first lasts as long as the next: dips take as much from it.
+    let known = prober.reads.as_ref().and_then(|reads| reads.curve.iter().rfind(|rate| rate.0 <= depth));
+    let mut expected = known.map_or(f64::from(depth) * 1e4, |rate| rate.1);
     let mut distance = small.0;
-    while distance <= farthest {
+    while distance <= farthest(prober) {
         let job = Job { align: Bytes(distance), ..prober.job(Mix::READ, small, depth) };
         let Some(outcome) = prober.run(&prober.lasting(job, POINT, expected)) else {
             return vec![STRIPE.untold(prober.missing())];
@@ -55,9 +108,13 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
     let found = chunk(&points).map(Interval::exact);
     let over = curve(("distance", ProbeUnit::Bytes), ("rate", ProbeUnit::Iops), points);
     // Reads of one station alone tell its time, and with it how many there are.
-    let again = floor(&over.points)
+    let mut again = floor(&over.points)
         .filter(|_| found.is_ok())
         .and_then(|rate| prober.reads.as_ref()?.known(1.0 / rate, prober.small_reads.as_ref()?));
+    if let (Some(stations), Ok(chunk)) = (again.as_mut().and_then(|again| again.value.as_mut()), &found) {
+        let halves = halves(&over.points, chunk.mean);
+        stations.mean = if (stations.low..=stations.high).contains(&halves) { halves } else { stations.mean };
+    }
     if again.is_some() {
         prober.small_reads.clone_from(&again);
     }
@@ -66,19 +123,28 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
 
 /// So deep, or less where something that all pass would be full: behind it no meeting is seen.
 fn below_limit(prober: &Prober<'_>, depth: u32) -> u32 {
-    let limit = prober.plateaus.first().and_then(|plateau| plateau.2);
+    let small = prober.plateaus.first().filter(|plateau| plateau.0 == prober.small());
+    let limit = small.and_then(|plateau| plateau.2);
     let (Some(limit), Some(reads)) = (limit, &prober.reads) else { return depth };
     let below = |rate: f64| rate < BELOW_LIMIT * limit;
     let depths = reads.curve.iter().filter(|&&(at, rate, _)| at <= depth && below(rate)).map(|&(at, ..)| at);
     depths.max().unwrap_or(2).max(2)
 }
 
-/// The rate from which on distance changes nothing any more: that of one station, it seems.
+/// The rate where distance changes nothing any more: that of one station, it seems. Farther on there are few places, which are read
+/// again.
 fn floor(points: &[ProbePoint]) -> Option<f64> {
-    let [.., before, last] = points else { return None };
-    let (lowest, first) = (before.y.mean.min(last.y.mean), points[0].y.mean);
-    let level = (before.y.mean / last.y.mean - 1.0).abs() < 1.0 - FALLS;
-    (level && lowest < FALLS * first).then(|| f64::midpoint(before.y.mean, last.y.mean))
+    let falls = |two: &[ProbePoint]| two[1].y.mean < FALLS * two[0].y.mean;
+    let last = points.windows(2).rposition(falls)?;
+    let [at, next] = points.get(last + 1..last + 3)? else { return None };
+    let level = (at.y.mean / next.y.mean - 1.0).abs() < 1.0 - FALLS;
+    level.then(|| f64::midpoint(at.y.mean, next.y.mean))
+}
+
+/// Stations as powers of two have them: one is left at so many chunks.
+fn halves(points: &[ProbePoint], chunk: f64) -> f64 {
+    let falls = points.windows(2).filter(|two| two[0].x >= chunk && two[1].y.mean < FALLS * two[0].y.mean);
+    f64::from(1u32 << falls.count().min(31))
 }
 
 /// The last distance before the rate begins to fall, and goes on falling.
@@ -102,12 +168,26 @@ fn chunk(points: &[ProbePoint]) -> Result<f64, String> {
 mod tests {
     use super::*;
 
-    fn stripe_of(rates: &[f64]) -> Result<f64, String> {
+    fn points_of(rates: &[f64]) -> Vec<ProbePoint> {
         let points = (0..).zip(rates).map(|(at, &rate)| ProbePoint {
             x: f64::from(4096 << at),
             y: Interval { mean: rate, low: rate * 0.99, high: rate * 1.01, samples: 20 },
         });
-        chunk(&points.collect::<Vec<_>>())
+        points.collect()
+    }
+
+    fn stripe_of(rates: &[f64]) -> Result<f64, String> {
+        chunk(&points_of(rates))
+    }
+
+    #[test]
+    fn each_distance_that_halves_the_rate_halves_the_stations() {
+        let points = points_of(&[100.0, 99.0, 100.0, 60.0, 32.0, 16.0, 16.0, 16.1]);
+        assert_eq!(halves(&points, 16384.0).to_bits(), 8f64.to_bits());
+        assert_eq!(halves(&points[..3], 4096.0).to_bits(), 1f64.to_bits());
+        assert_eq!(floor(&points), Some(16.0));
+        assert_eq!(floor(&points[..6]), None, "it may fall on");
+        assert_eq!(floor(&points[..3]), None, "it never fell");
     }
 
     #[test]

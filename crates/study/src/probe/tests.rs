@@ -124,7 +124,9 @@ const WRONG: f64 = 0.25;
 
 /// Bytes that collection makes of one, seen from inside in the steady state.
 fn collected(drawn: &Drawn, size: Bytes) -> f64 {
-    let state = ("platform.drive.flash.state".to_owned(), "steady".to_owned());
+    let is_behind = drawn.set.iter().any(|(key, _)| key.contains("raid0"));
+    let prefix = if is_behind { "platform.drive.raid0.member" } else { "platform.drive" };
+    let state = (format!("{prefix}.flash.state"), "steady".to_owned());
     let set: Vec<_> = drawn.set.iter().cloned().chain([state]).collect();
     let target = Simulations.open(Some(drawn.sheet), &set).unwrap_or_else(|error| panic!("{error:#}"));
     let talk = AtomicBool::new(false);
@@ -152,13 +154,9 @@ fn score(seeds: std::ops::Range<u64>, effort: Effort) -> BTreeMap<&'static str, 
         assert!(!drifts(&probe), "seed {seed}: {:?}", probe.caveats);
         let collector = probe.finding("collector").filter(|finding| finding.value.is_some());
         let known = drawn.truth.iter().any(|(key, _)| *key == "collector");
-        let more = collector.filter(|_| !known).map(|finding| {
-            let behind = drawn.set.iter().any(|(key, _)| key.contains("raid0"));
-            (
-                "collector",
-                if behind { Truth::Nothing } else { Truth::May(collected(&drawn, finding.request)) },
-            )
-        });
+        let more = collector
+            .filter(|_| !known)
+            .map(|finding| ("collector", Truth::May(collected(&drawn, finding.request))));
         for (key, truth) in drawn.truth.iter().copied().chain(more) {
             let finding = probe.finding(key).unwrap_or_else(|| panic!("seed {seed}: no finding `{key}`"));
             scores.entry(key).or_default().add(seed, finding, truth);

@@ -106,6 +106,12 @@ fn unit(pairs: &[Pair], block: u64) -> Result<Interval, String> {
             Bytes(block)
         ));
     };
+    if let Some(most) = pairs.iter().find(|pair| ratio(pair) > ratio(first)) {
+        return Err(format!(
+            "writes of {} may take longer still beside their place: times vary too much",
+            Bytes(most.size)
+        ));
+    }
     if let Some(second) = slower.get(1)
         && ratio(second) - 1.0 > (ratio(first) - 1.0) * 0.6
     {
@@ -146,6 +152,9 @@ mod tests {
         assert_eq!(unit(&one, 512).expect("8 KiB").mean.to_bits(), 8192f64.to_bits());
         let two = [pair(4096, 200.0, 300.0), pair(8192, 200.0, 290.0)];
         assert!(unit(&two, 512).expect_err("two").contains("both"));
+        let wide = Interval { mean: 400.0, low: 150.0, high: 600.0, samples: 50 };
+        let unsure = [pair(2048, 200.0, 270.0), Pair { size: 4096, at: time(200.0), beside: wide }];
+        assert!(unit(&unsure, 512).expect_err("4 KiB may be it").contains("vary too much"));
         assert!(unit(&one[..1], 512).expect_err("none").contains("at most"));
     }
 }
