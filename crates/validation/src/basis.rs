@@ -125,7 +125,6 @@ pub(crate) fn basis_of_verdict(verdict: &Verdict, curves: &[Curve]) -> (ReproBas
     found.extend(verdict.rests.clone());
     for subject in std::iter::once(&verdict.first).chain(&verdict.second) {
         let curve = &curves[subject.curve];
-        found.extend(curve.chosen.iter().map(|what| (ReproBasis::Assumed, what.clone())));
         if curve.cost.is_some() {
             continue;
         }
@@ -283,6 +282,28 @@ mod tests {
         assert_eq!(told("as irst-9"), told("as irst-9-bus"));
         assert_eq!((told("as no-such-sheet"), told("irst-9-bus has it")), (None, None));
         assert_eq!(fitted_elsewhere(&entry("1us", "as irst-9-bus")), None);
+    }
+
+    #[test]
+    fn what_was_chosen_of_a_job_is_a_parameter_of_what_it_ran_on_and_counts_once() {
+        let curve = |name: &str| {
+            format!("[[curve]]\nname = \"{name}\"\ndevice = \"zero\"\nchosen = [\"read-ahead of 64 KiB\"]\n")
+        };
+        let verdict = |curve: &str| {
+            format!("[[verdict]]\nclaim = \"m.a\"\nsays = \"s\"\ntest = \"rises\"\nby = 2\ncurve = \"{curve}\"\n")
+        };
+        let text = format!(
+            "title = \"T\"\nsource = \"S\"\nmeasured = \"M\"\nsimulated = \"I\"\n[[claim]]\nid = \"m.a\"\nkind = \"shape\"\n{}{}{}{}",
+            curve("a"),
+            curve("b"),
+            verdict("a"),
+            verdict("b")
+        );
+        let one = Experiment::parse("x", &text, "x.toml", &[]).expect("sound");
+        assert_eq!(basis_of_verdict(&one.verdicts[0], &one.curves), (ReproBasis::Predicted, Vec::new()));
+        let fitted = &platforms(&[&one], &[])[0].fitted;
+        let told: Vec<_> = fitted.iter().map(|one| (&one.sheet[..], &one.key[..], one.judged)).collect();
+        assert_eq!(told, [("x", "read-ahead of 64 KiB", true)]);
     }
 
     #[test]

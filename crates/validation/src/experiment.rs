@@ -398,19 +398,6 @@ mod tests {
     }
 
     #[test]
-    fn what_of_a_job_was_chosen_makes_a_prediction_assumed() {
-        let verdict = "[[verdict]]\nclaim = \"p.flat\"\nsays = \"s\"\ntest = \"rises\"\nby = 2\ncurve = \"a\"\n";
-        let basis = |chosen: &str| {
-            let text = BODY.replace("[[plot]]", &format!("{chosen}\n[[plot]]"));
-            let experiment = parse(&format!("{text}{verdict}")).expect("sound");
-            crate::basis::basis_of_verdict(&experiment.verdicts[0], &experiment.curves)
-        };
-        assert_eq!(basis(""), (ReproBasis::Predicted, Vec::new()));
-        let told = (ReproBasis::Assumed, vec!["read-ahead of 64 KiB".to_owned()]);
-        assert_eq!(basis("chosen = [\"read-ahead of 64 KiB\"]"), told);
-    }
-
-    #[test]
     fn what_is_wrong_is_said_with_its_line() {
         const SOUND: &str = "claim = \"p.flat\"\ntest = \"rises\"\nby = 2\ncurve = \"a\"\n";
         let verdict = |lines: &str| format!("{BODY}[[verdict]]\nsays = \"s\"\n{lines}");
