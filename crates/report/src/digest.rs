@@ -107,7 +107,8 @@ fn sentence(repro: &Repro) -> String {
         0 => String::new(),
         count => format!(" ({count} of them repeat a fit of another sheet)"),
     };
-    let derived = ReproBasis::ALL.iter().zip(tally.by_basis).find(|(basis, _)| **basis == ReproBasis::Derived);
+    let derived =
+        ReproBasis::ALL.iter().zip(tally.by_basis).find(|(basis, _)| **basis == ReproBasis::Derived);
     let claims = tally.claims;
     let quarter = (claims - derived.map_or(0, |(_, [judged, _])| judged)) as f64 / 4.0;
     let fewer = if (fitted as f64) < quarter { "fewer than" } else { "NOT fewer than" };

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, ensure};
 use iostack_lab::Lab;
 use iostack_model::SCHEMA;
-use iostack_model::answers::{ClockPrices, IoCost, Repro, ReproDocument, ReproDraws, ReproValidated, Reproduced};
+use iostack_model::answers::{
+    ClockPrices, IoCost, Repro, ReproDocument, ReproDraws, ReproValidated, Reproduced,
+};
 use iostack_target::{Audience, Targets};
 
 use super::asked::ReproRequest;
@@ -80,7 +82,8 @@ impl<'a> ReproRun<'a> {
 
 /// Report of measured curves beside their models, without experiments.
 pub fn validated(rows: Vec<ReproValidated>) -> Repro {
-    let (no_document, nobody) = (Published { document: Vec::new(), claim: Vec::new() }, AtomicBool::new(false));
+    let (no_document, nobody) =
+        (Published { document: Vec::new(), claim: Vec::new() }, AtomicBool::new(false));
     Repro { validated: rows, ..whole(Vec::new(), &no_document, &nobody) }
 }
 

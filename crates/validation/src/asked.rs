@@ -138,7 +138,15 @@ mod tests {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let targets = &iostack_sim::targets::Simulations;
         let draws = Draws { count: 0, seed: 1 };
-        look(&ReproRequest { names: &names, lab: false, list: false, costs: &[], draws, at_once: None, targets })
+        look(&ReproRequest {
+            names: &names,
+            lab: false,
+            list: false,
+            costs: &[],
+            draws,
+            at_once: None,
+            targets,
+        })
     }
 
     fn ids(names: &[&str]) -> Vec<String> {

@@ -277,7 +277,10 @@ mod tests {
         let fitted = Sheet::load("irst-9-bus", &[]).expect("built in").entries();
         let fitted = fitted.into_iter().find(|entry| entry.key == "adapter.delay").expect("it has one");
         let told = |words| fitted_elsewhere(&entry(&fitted.text, words));
-        assert_eq!(told("as irst-9-bus, where it is"), Some((fitted.source.clone(), "irst-9-bus".to_owned())));
+        assert_eq!(
+            told("as irst-9-bus, where it is"),
+            Some((fitted.source.clone(), "irst-9-bus".to_owned()))
+        );
         // By way of a third sheet it is the same fit.
         assert_eq!(told("as irst-9"), told("as irst-9-bus"));
         assert_eq!((told("as no-such-sheet"), told("irst-9-bus has it")), (None, None));
@@ -290,7 +293,9 @@ mod tests {
             format!("[[curve]]\nname = \"{name}\"\ndevice = \"zero\"\nchosen = [\"read-ahead of 64 KiB\"]\n")
         };
         let verdict = |curve: &str| {
-            format!("[[verdict]]\nclaim = \"m.a\"\nsays = \"s\"\ntest = \"rises\"\nby = 2\ncurve = \"{curve}\"\n")
+            format!(
+                "[[verdict]]\nclaim = \"m.a\"\nsays = \"s\"\ntest = \"rises\"\nby = 2\ncurve = \"{curve}\"\n"
+            )
         };
         let text = format!(
             "title = \"T\"\nsource = \"S\"\nmeasured = \"M\"\nsimulated = \"I\"\n[[claim]]\nid = \"m.a\"\nkind = \"shape\"\n{}{}{}{}",

@@ -60,7 +60,8 @@ fn drawn_plans(
         let needed: Vec<&str> = subjects.map(|subject| one.curves[subject.curve].name.as_str()).collect();
         for (index, point) in points.iter().enumerate() {
             let is_needed = needed.contains(&point.curve.as_str());
-            let (_, drawn) = if is_needed { drawn_tasks(&point.task, draws, targets) } else { (0, Vec::new()) };
+            let (_, drawn) =
+                if is_needed { drawn_tasks(&point.task, draws, targets) } else { (0, Vec::new()) };
             for (place, plans) in all.iter_mut().enumerate() {
                 plans[at][index].task = match drawn.get(place) {
                     Some(drawn) => drawn.clone(),

@@ -106,8 +106,12 @@ impl Experiment {
 
     /// What its own claims stand in, as a document that was never published.
     pub(crate) fn own_documents(&self) -> impl Iterator<Item = ReproDocument> {
-        let document =
-            |id: &String| ReproDocument { id: id.clone(), title: self.title.clone(), published: false, own: false };
+        let document = |id: &String| ReproDocument {
+            id: id.clone(),
+            title: self.title.clone(),
+            published: false,
+            own: false,
+        };
         self.documents.iter().map(document)
     }
 
@@ -258,7 +262,10 @@ fn predicted(raw: &raw::RawPredicted, curves: &[Curve]) -> Result<Predicted, Str
 
 fn verdict(raw: &raw::RawVerdict, curves: &[Curve], claims: &[Claim]) -> Result<Verdict, String> {
     let claim = claims.iter().find(|claim| claim.id == raw.claim).ok_or_else(|| {
-        format!("`{}` is not among the published claims of experiments/published.toml, nor a [[claim]] here", raw.claim)
+        format!(
+            "`{}` is not among the published claims of experiments/published.toml, nor a [[claim]] here",
+            raw.claim
+        )
     })?;
     let test = test(raw, claim)?;
     if raw.scale.is_nan() || raw.scale <= 0.0 {
@@ -390,7 +397,10 @@ mod tests {
             format!("[[claim]]\nid = \"{id}\"\nvalue = 7\n{BODY}{verdict}")
         };
         let own = parse(&body("mine.rate")).expect("its claim is its own");
-        assert_eq!((own.verdicts[0].figure_claimed, &own.documents[..]), (Some(7.0), &["mine".to_owned()][..]));
+        assert_eq!(
+            (own.verdicts[0].figure_claimed, &own.documents[..]),
+            (Some(7.0), &["mine".to_owned()][..])
+        );
         let document = own.own_documents().next().expect("one");
         assert!(!document.published && !document.own && document.title == "T");
         let error = parse(&body("p.knee")).expect_err("it is published");

@@ -1,8 +1,8 @@
 //! What came of each job?
 
 use iostack_model::{
-    Band, Bins, Bytes, Direction, Engine, Interval, Job, Nanos, Outcome, OutcomeFile, Steadiness, Steady, TargetKind,
-    TargetName,
+    Band, Bins, Bytes, Direction, Engine, Interval, Job, Nanos, Outcome, OutcomeFile, Steadiness, Steady,
+    TargetKind, TargetName,
 };
 
 use super::job_words::{asked, asked_short};

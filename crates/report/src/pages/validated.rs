@@ -33,9 +33,8 @@ pub(super) fn validated(report: &Repro) -> Document {
 }
 
 fn table<'a>(rows: impl Iterator<Item = &'a ReproValidated>) -> Table {
-    let of = |name: &'static str| {
-        move |row: &'a ReproValidated| or_dash(find(row, name), |score| say(row, score))
-    };
+    let of =
+        |name: &'static str| move |row: &'a ReproValidated| or_dash(find(row, name), |score| say(row, score));
     Table::over(rows.collect::<Vec<_>>())
         .words("curve", |row| &row.curve)
         .number("sheet", of(SHEET))
@@ -89,7 +88,9 @@ mod tests {
             curve: curve.to_owned(),
             scores: vec![score(SHEET, 4, 0.05), score("closed network", 3, network)],
         };
-        let rows = ["all: 4 of 9", "randread 4 KiB: 2 of 5", "read 1 MiB: 2 of 4"].into_iter().zip([0.02, 0.04, 0.06]);
+        let rows = ["all: 4 of 9", "randread 4 KiB: 2 of 5", "read 1 MiB: 2 of 4"]
+            .into_iter()
+            .zip([0.02, 0.04, 0.06]);
         let validated = rows.map(|(curve, network)| row(curve, network)).collect();
         let report = Repro { validated, experiments: Vec::new(), ..crate::fixture::answer("repro") };
         let told = crate::repro(&report);
