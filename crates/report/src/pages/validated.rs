@@ -16,11 +16,12 @@ pub(super) fn validated(report: &Repro) -> Document {
         report.validated.iter().filter(|row| !row.curve.starts_with("all:")).collect();
     let nearest = curves.iter().filter(|row| is_nearest(row)).count();
     all.answer = format!("The simulator is nearest on {nearest} of {}", counted(curves.len(), "curve"));
-    all.because.words(
-        "Each file is fitted by itself, but for the points held out: a third, never the ends of a curve. Errors are of I/Os per \
+    all.because.words(format!(
+        "{}. Each file is fitted by itself, but for the points held out: a third, never the ends of a curve. Errors are of I/Os per \
          second at those points, median and worst. The closed network has four numbers, the roofline two, each fitted to the very \
          curve; the sheet is one for all curves of the file.",
-    );
+        all.answer
+    ));
     for (place, file) in (1..).zip(&files) {
         let mut section = Section::new(&format!("file-{place}"), file, file);
         section.screen(Block::Heading(file.clone()));
