@@ -89,7 +89,7 @@ pub struct TargetFlags {
 impl TargetFlags {
     /// Those of the lab, and changes of numbers, each `KEY=VALUE`.
     pub fn of_study(set: &[String], lab: &LabFlags) -> TargetFlags {
-        TargetFlags { sim: SimFlags { set: set.to_vec(), timeline: None }, lab: lab.clone() }
+        TargetFlags { sim: SimFlags { set: set.to_vec(), ..SimFlags::default() }, lab: lab.clone() }
     }
 }
 
@@ -105,12 +105,17 @@ pub struct SimFlags {
     /// Write the way of single requests to a new file, for ui.perfetto.dev.
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     pub timeline: Option<PathBuf>,
+    /// Draws of the numbers that the sheet does not know exactly: runs it as
+    /// often again, and gives each figure its band [none].
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    pub draws: Option<u32>,
 }
 
 impl SimFlags {
     /// Its flags, and whether each was given.
     fn given(&self) -> Vec<GivenFlag> {
-        vec![self.given_set(), ("--timeline", self.timeline.is_some())]
+        let draws = ("--draws", self.draws.is_some());
+        vec![self.given_set(), ("--timeline", self.timeline.is_some()), draws]
     }
 
     /// The one that is of use elsewhere too.

@@ -63,7 +63,7 @@ pub use machine::{
 pub use name_act::{NameAct, StatCall};
 pub use observe::{Carrier, Lane, LaneRequest, Observer};
 pub use outcome::{
-    CpuUse, DeviceCount, Failure, Flow, Interval, IntervalFlow, LogEntry, LogSpan, Outcome, OutcomeFile,
+    Band, CpuUse, DeviceCount, Failure, Flow, Interval, IntervalFlow, LogEntry, LogSpan, Outcome, OutcomeFile,
     ReadBack,
 };
 pub use possible::{SCHEMA, schema};

@@ -102,6 +102,9 @@ pub struct Outcome {
     /// Insight of a simulation into its own run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inside: Option<Inside>,
+    /// Range of each figure over what the sheet of a simulated target does not know exactly, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub band: Option<Band>,
     /// Reasons to doubt the figures.
     pub caveats: Vec<Caveat>,
 }
@@ -272,6 +275,31 @@ impl Interval {
     pub fn overlaps(self, other: Interval) -> bool {
         self.low <= other.high && other.low <= self.high
     }
+}
+
+/// Figures of a simulated outcome, each with the range that draws of its sheet's numbers span; `samples` are draws.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Band {
+    /// Draws that ran to their end.
+    pub draws: u32,
+    /// Draws of which no target could be made, or whose run failed.
+    pub failed: u32,
+    /// Seed of the draws.
+    pub seed: u64,
+    /// Numbers that are drawn, each by itself.
+    pub drawn: u32,
+    /// I/Os per second.
+    pub iops: Interval,
+    /// Bytes per second.
+    pub bandwidth: Interval,
+    /// Mean latency, ns.
+    pub latency_mean: Interval,
+    /// Median latency, ns; `None` where there are too few I/Os.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_p50: Option<Interval>,
+    /// 99th percentile of the latency, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_p99: Option<Interval>,
 }
 
 /// One element of the series.

@@ -102,15 +102,49 @@ fn sentence(repro: &Repro) -> String {
             " {elsewhere} more were fitted to figures of data sheets that no claim here is about (iostack sim check)."
         ),
     };
-    let (claims, quarter) = (tally.claims, tally.claims as f64 / 4.0);
+    let repeated = all.iter().filter(|one| one.judged && !one.repeats.is_empty()).count();
+    let repeated = match repeated {
+        0 => String::new(),
+        count => format!(" ({count} of them repeat a fit of another sheet)"),
+    };
+    let derived =
+        ReproBasis::ALL.iter().zip(tally.by_basis).find(|(basis, _)| **basis == ReproBasis::Derived);
+    let claims = tally.claims;
+    let quarter = (claims - derived.map_or(0, |(_, [judged, _])| judged)) as f64 / 4.0;
     let fewer = if (fitted as f64) < quarter { "fewer than" } else { "NOT fewer than" };
     let kinds = ReproBasis::ALL.iter().zip(tally.by_basis).filter(|(_, [judged, _])| *judged > 0);
     let kinds = kinds.map(|(basis, [judged, _])| format!("{judged} {}", basis.word())).joined(", ");
     let kinds = if kinds.is_empty() { "none" } else { &kinds };
     format!(
-        "{claims} statements were judged: {kinds}; {fitted} parameters were fitted to them, {fewer} a quarter of \
-         the statements ({quarter}).{more}"
+        "{claims} statements were judged: {kinds}; {fitted} parameters were fitted to them{repeated}, {fewer} a \
+         quarter of those that are not derived ({quarter}).{more}{}",
+        sure(repro)
     )
+}
+
+/// How sure the predictions are that hold, over the draws.
+fn sure(repro: &Repro) -> String {
+    let Some(draws) = repro.draws else { return String::new() };
+    let all = repro.experiments.iter().flat_map(|one| &one.verdicts);
+    let shares = all
+        .filter(|verdict| verdict.basis == ReproBasis::Predicted && verdict.holds == Some(true))
+        .filter_map(|verdict| verdict.drawn)
+        .map(|drawn| f64::from(drawn.hold) / f64::from(drawn.judged.max(1)));
+    let shares: Vec<f64> = shares.collect();
+    let at_least = |least: f64| shares.iter().filter(|&&share| share >= least).count();
+    format!(
+        " Of {} verdicts that are predicted and hold, {} hold in every one of {} draws of what the sheets do not know exactly, \
+         {} in nine of ten.",
+        shares.len(),
+        at_least(1.0),
+        draws.count,
+        at_least(0.9)
+    )
+}
+
+/// `17/20`: draws in which a verdict holds, of how many.
+pub(crate) fn drawn(verdict: &ReproVerdict) -> String {
+    or_dash(verdict.drawn, |drawn| format!("{}/{}", drawn.hold, drawn.judged))
 }
 
 /// `claimed 0.26, ours 0.11, -57.7 %`.
@@ -154,7 +188,8 @@ fn platforms(repro: &Repro) -> Table {
 
 fn fitted(repro: &Repro) -> Vec<(String, String)> {
     let claim = |one: &iostack_model::answers::ReproFitted| {
-        if one.judged { one.claim.clone() } else { format!("{} (data sheet)", one.claim) }
+        let claim = if one.judged { one.claim.clone() } else { format!("{} (data sheet)", one.claim) };
+        if one.repeats.is_empty() { claim } else { format!("{claim}, as {}", one.repeats) }
     };
     repro.fitted().into_iter().map(|one| (format!("{}: {}", one.sheet, one.key), claim(one))).collect()
 }

@@ -1,12 +1,14 @@
 //! From what was asked to the report.
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, ensure};
 use iostack_lab::Lab;
 use iostack_model::SCHEMA;
-use iostack_model::answers::{ClockPrices, IoCost, Repro, ReproDocument, Reproduced};
+use iostack_model::answers::{
+    ClockPrices, IoCost, Repro, ReproDocument, ReproDraws, ReproValidated, Reproduced,
+};
 use iostack_target::{Audience, Targets};
 
 use super::asked::ReproRequest;
@@ -14,7 +16,7 @@ use super::counted::{self, Case};
 use super::experiment::Experiment;
 use super::gather::{self, Planned};
 use super::published::{Document, Published};
-use super::{basis, builtin, worked};
+use super::{basis, builtin, drawn, worked};
 use crate::count::Counter;
 use crate::count::spec::Spec;
 use iostack_study::sweep::pool::{self, Task};
@@ -39,6 +41,10 @@ impl<'a> ReproRun<'a> {
             asked.list || counted == 0 || counted == experiments.len(),
             "some of these are simulated and some are counted in the lab; ask for them apart"
         );
+        ensure!(
+            asked.draws.count == 0 || counted == 0,
+            "`--draws` is for simulated experiments: the lab counts, and there is no number to draw"
+        );
         ensure!(asked.costs.is_empty() || counted > 0, "`--costs` is for experiments of the lab; add --lab");
         Ok(ReproRun { asked, published, experiments, counted: counted > 0 })
     }
@@ -58,11 +64,27 @@ impl<'a> ReproRun<'a> {
                 talk,
             ));
         }
-        let reproduced = reproduce(&experiments, (parallel(self.asked.at_once), self.asked.targets), talk);
+        let ReproRequest { draws, targets, at_once, .. } = *self.asked;
+        let plan = |curve| gather::plan(curve, targets);
+        let planned: Plans =
+            experiments.iter().map(|one| one.curves.iter().flat_map(plan).collect()).collect();
+        let how = (parallel(at_once), targets);
+        let mut reproduced = reproduce(&experiments, &planned, how, talk);
+        drawn::judge_again((&experiments, &planned), &mut reproduced, draws, how, talk);
         let platforms = basis::platforms(&experiments, &reproduced);
         let missing = self.asked.missing(&self.published);
-        Ok(Repro { platforms, missing, ..whole(reproduced, &self.published, talk) })
+        let draws = (draws.count > 0).then_some(ReproDraws { count: draws.count, seed: draws.seed });
+        let mut all = Repro { platforms, missing, draws, ..whole(reproduced, &self.published, talk) };
+        all.documents.extend(experiments.iter().flat_map(|one| one.own_documents()));
+        Ok(all)
     }
+}
+
+/// Report of measured curves beside their models, without experiments.
+pub fn validated(rows: Vec<ReproValidated>) -> Repro {
+    let (no_document, nobody) =
+        (Published { document: Vec::new(), claim: Vec::new() }, AtomicBool::new(false));
+    Repro { validated: rows, ..whole(Vec::new(), &no_document, &nobody) }
 }
 
 /// The report, with all that is said of the experiments together.
@@ -80,6 +102,8 @@ fn whole(experiments: Vec<Reproduced>, published: &Published, talk: &dyn Audienc
         documents: published.document.iter().map(document).collect(),
         platforms: Vec::new(),
         missing: Vec::new(),
+        draws: None,
+        validated: Vec::new(),
         interrupted: talk.stop().load(Ordering::Relaxed),
     }
 }
@@ -155,19 +179,21 @@ fn counted(
     Ok(reproduced.collect())
 }
 
+/// Runs of an experiment, one list each.
+pub(crate) type Plans = Vec<Vec<Planned>>;
+
 /// All runs of all experiments together, so that no CPU waits for the end of one of them.
-fn reproduce(
+pub(crate) fn reproduce(
     experiments: &[&Experiment],
+    planned: &Plans,
     (parallel, targets): (usize, &dyn Targets),
     talk: &dyn Audience,
 ) -> Vec<Reproduced> {
-    let plan = |one: &&Experiment| one.curves.iter().flat_map(|curve| gather::plan(curve, targets)).collect();
-    let planned: Vec<Vec<Planned>> = experiments.iter().map(plan).collect();
     // The same run may be of several experiments; it is made once.
     let mut runs: Vec<(&Task, String)> = Vec::new();
-    for (one, points) in experiments.iter().zip(&planned) {
+    for (one, points) in experiments.iter().zip(planned) {
         for point in points {
-            if runs.iter().all(|(task, _)| **task != point.task) {
+            if point.task.jobs.is_ok() && runs.iter().all(|(task, _)| **task != point.task) {
                 runs.push((&point.task, format!("{}, {}", one.id, point.name())));
             }
         }
@@ -178,9 +204,12 @@ fn reproduce(
         runs.into_iter().map(|(task, name)| (task.clone(), name)).unzip();
     let given = watched(&tasks, &names, (parallel, targets), talk);
     let given_to = |point: &Planned| {
+        if let Err(error) = &point.task.jobs {
+            return Some(Err(error.clone()));
+        }
         tasks.iter().zip(&given).find(|(task, _)| **task == point.task).and_then(|(_, given)| given.clone())
     };
-    let reproduced = experiments.iter().zip(&planned).map(|(one, points)| {
+    let reproduced = experiments.iter().zip(planned).map(|(one, points)| {
         gather::simulated(one, points, &points.iter().map(given_to).collect::<Vec<_>>())
     });
     reproduced.collect()

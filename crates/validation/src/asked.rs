@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use iostack_model::answers::ReproMissing;
+use iostack_study::prediction::Draws;
 use iostack_target::Targets;
 
 use super::experiment::Experiment;
@@ -21,6 +22,8 @@ pub struct ReproRequest<'a> {
     pub list: bool,
     /// Files with costs that were counted earlier: these cases are not counted again.
     pub costs: &'a [PathBuf],
+    /// Draws of what the sheets do not know exactly, in which verdicts are judged again.
+    pub draws: Draws,
     /// Runs simulated at once; `None`: one per CPU.
     pub at_once: Option<usize>,
     /// Targets that can be named.
@@ -78,6 +81,9 @@ fn named(name: &str, claims: &[Claim]) -> anyhow::Result<Vec<Experiment>> {
         return Ok(vec![experiment]);
     }
     let path = Path::new(name);
+    if path.is_dir() {
+        return in_folder(path, claims);
+    }
     if path.extension().is_some_and(|extension| extension == "toml") {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read the experiment `{name}`"))?;
@@ -89,7 +95,7 @@ fn named(name: &str, claims: &[Claim]) -> anyhow::Result<Vec<Experiment>> {
     let Some(first) = meant.first() else {
         let names: Vec<&str> = builtin::ids().chain(builtin::counted()).collect();
         bail!(
-            "there is no experiment, document or claim `{name}`; there are: {}; or name a .toml file",
+            "there is no experiment, document or claim `{name}`; there are: {}; or name a .toml file, or a folder of such",
             names.join(", ")
         );
     };
@@ -111,6 +117,19 @@ fn named(name: &str, claims: &[Claim]) -> anyhow::Result<Vec<Experiment>> {
     bail!("no experiment judges `{name}`: {}", first.unreproduced.as_deref().unwrap_or("nobody says why"))
 }
 
+/// Experiments of the files of a folder, by name.
+fn in_folder(folder: &Path, claims: &[Claim]) -> anyhow::Result<Vec<Experiment>> {
+    let shown = folder.display();
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read the folder `{shown}`"))?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths: Vec<PathBuf> = paths.collect::<Result<_, _>>().context("cannot list the folder")?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    ensure!(!paths.is_empty(), "the folder `{shown}` has no experiment: no .toml file");
+    let each = paths.iter().map(|path| named(&path.to_string_lossy(), claims));
+    Ok(each.collect::<anyhow::Result<Vec<_>>>()?.concat())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,7 +137,16 @@ mod tests {
     fn asked<T>(names: &[&str], look: impl Fn(&ReproRequest<'_>) -> T) -> T {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let targets = &iostack_sim::targets::Simulations;
-        look(&ReproRequest { names: &names, lab: false, list: false, costs: &[], at_once: None, targets })
+        let draws = Draws { count: 0, seed: 1 };
+        look(&ReproRequest {
+            names: &names,
+            lab: false,
+            list: false,
+            costs: &[],
+            draws,
+            at_once: None,
+            targets,
+        })
     }
 
     fn ids(names: &[&str]) -> Vec<String> {

@@ -12,13 +12,16 @@ use std::collections::BTreeMap;
 
 use iostack_lab::targets as lab;
 use iostack_model::answers::{ReproBasis, ReproFitted, ReproPlatform, Reproduced, judged_claims};
-use iostack_sim::sheet::{Sheet, Source};
+use iostack_sim::sheet::{Sheet, SheetNumber, Source};
 use iostack_sim::targets::Simulations;
 use iostack_target::Targets as _;
 
 use super::curve::Curve;
 use super::experiment::{Experiment, Verdict};
 use iostack_study::sweep::axis::is_parameter;
+
+/// Numbers by sheet and key: their source, and the sheet that they repeat.
+type Numbers = BTreeMap<(String, String), (Source, String)>;
 
 /// A number of a sheet, and where it comes from.
 #[derive(Clone, Debug)]
@@ -28,6 +31,8 @@ pub(crate) struct Origin {
     top: bool,
     pub(crate) key: String,
     pub(crate) source: Source,
+    /// Sheet that it was fitted in, where this one repeats it; empty where it does not.
+    repeats: String,
 }
 
 impl Origin {
@@ -53,16 +58,25 @@ impl Origin {
 fn origins_of(sheet: &Sheet, top: bool, all: &mut Vec<Origin>) {
     for entry in sheet.entries() {
         if entry.is_had() {
-            all.push(Origin {
-                sheet: sheet.name.clone(),
-                top,
-                key: entry.key.to_owned(),
-                source: entry.source,
-            });
+            let key = entry.key.to_owned();
+            let (source, repeats) = fitted_elsewhere(&entry).unwrap_or((entry.source, String::new()));
+            all.push(Origin { sheet: sheet.name.clone(), top, key, source, repeats });
         }
     }
     for (_, inside) in sheet.members() {
         origins_of(inside, false, all);
+    }
+}
+
+/// What the same number of another sheet was fitted to, of one that is assumed `as SHEET`: it is a fit here, too.
+fn fitted_elsewhere(entry: &SheetNumber) -> Option<(Source, String)> {
+    let Source::Assumed(words) = &entry.source else { return None };
+    let name = words.strip_prefix("as ")?.split([' ', ',', ':']).next()?;
+    let other = Sheet::load(name, &[]).ok()?.entries().into_iter().find(|other| other.key == entry.key)?;
+    let same = other.text == entry.text;
+    match other.source {
+        Source::Fitted(_) if same => Some((other.source, name.to_owned())),
+        _ => fitted_elsewhere(&other).filter(|_| same),
     }
 }
 
@@ -143,13 +157,13 @@ pub(crate) fn platforms(experiments: &[&Experiment], reproduced: &[Reproduced]) 
     }
     let count = |device: &&str| {
         let sheet = Sheet::load(device, &[]).ok()?;
-        let mut numbers: BTreeMap<(String, String), Source> = BTreeMap::new();
+        let mut numbers: Numbers = BTreeMap::new();
         for origin in curves().filter(|curve| curve.device == *device).flat_map(|curve| origins(curve, None))
         {
             // A number that one run changes and another leaves counts as the sheet has it.
-            let known = numbers.entry((origin.sheet, origin.key)).or_insert(Source::Changed);
-            if *known == Source::Changed {
-                *known = origin.source;
+            let known = numbers.entry((origin.sheet, origin.key)).or_insert((Source::Changed, String::new()));
+            if known.0 == Source::Changed {
+                *known = (origin.source, origin.repeats);
             }
         }
         let mut platform = ReproPlatform {
@@ -171,30 +185,34 @@ pub(crate) fn platforms(experiments: &[&Experiment], reproduced: &[Reproduced]) 
 }
 
 /// Numbers of which a verdict says that they were chosen for its claim.
-fn chosen(
-    device: &str,
-    sheet: &Sheet,
-    experiments: &[&Experiment],
-    numbers: &mut BTreeMap<(String, String), Source>,
-) {
+fn chosen(device: &str, sheet: &Sheet, experiments: &[&Experiment], numbers: &mut Numbers) {
     for one in experiments {
+        // A job that nobody states is a parameter as any other, for what its curve is judged by.
+        for verdict in &one.verdicts {
+            let curve = &one.curves[verdict.first.curve];
+            for what in curve.chosen.iter().filter(|_| curve.device == device) {
+                let fitted = Source::Fitted(verdict.claim.id.clone());
+                numbers.entry((one.id.clone(), what.clone())).or_insert((fitted, String::new()));
+            }
+        }
         for verdict in one.verdicts.iter().filter(|verdict| one.curves[verdict.first.curve].device == device)
         {
             for key in &verdict.written.fitted {
-                numbers.insert((sheet.name.clone(), key.clone()), Source::Fitted(verdict.claim.id.clone()));
+                let fitted = Source::Fitted(verdict.claim.id.clone());
+                numbers.insert((sheet.name.clone(), key.clone()), (fitted, String::new()));
             }
         }
     }
 }
 
 /// `same` are claims of sheets that verdicts judge, too.
-fn rests_on(numbers: BTreeMap<(String, String), Source>, same: &[&String], platform: &mut ReproPlatform) {
-    for ((sheet, key), source) in numbers {
+fn rests_on(numbers: Numbers, same: &[&String], platform: &mut ReproPlatform) {
+    for ((sheet, key), (source, repeats)) in numbers {
         match source {
             Source::Cited(_) => platform.cited += 1,
             Source::Fitted(claim) => {
                 let judged = claim.contains('.') || same.contains(&&claim);
-                platform.fitted.push(ReproFitted { sheet, key, claim, judged });
+                platform.fitted.push(ReproFitted { sheet, key, claim, judged, repeats });
             }
             Source::Assumed(_) | Source::Changed | Source::Default => platform.assumed += 1,
         }
@@ -238,11 +256,59 @@ mod tests {
 
     #[test]
     fn a_number_says_which_claim_it_is_or_was_chosen_for() {
-        let origin = |source| Origin { sheet: "s".into(), top: true, key: "k".into(), source };
+        let origin =
+            |source| Origin { sheet: "s".into(), top: true, key: "k".into(), source, repeats: String::new() };
         let cited = |place: &str| origin(Source::Cited(place.to_owned()));
         assert_eq!(cited("claim p.a, section 4").claim(), Some((ReproBasis::Input, "p.a")));
         assert_eq!(cited("cmu09: table I").claim(), None);
         assert_eq!(origin(Source::Fitted("p.b".into())).claim(), Some((ReproBasis::Fitted, "p.b")));
+    }
+
+    #[test]
+    fn a_fit_that_another_sheet_repeats_is_a_fit_there_and_what_differs_is_none() {
+        let entry = |text: &str, words: &str| SheetNumber {
+            key: "adapter.delay",
+            text: text.to_owned(),
+            unit: iostack_sim::sheet::Unit::Time,
+            meaning: "",
+            source: Source::Assumed(words.to_owned()),
+            applies: true,
+        };
+        let fitted = Sheet::load("irst-9-bus", &[]).expect("built in").entries();
+        let fitted = fitted.into_iter().find(|entry| entry.key == "adapter.delay").expect("it has one");
+        let told = |words| fitted_elsewhere(&entry(&fitted.text, words));
+        assert_eq!(
+            told("as irst-9-bus, where it is"),
+            Some((fitted.source.clone(), "irst-9-bus".to_owned()))
+        );
+        // By way of a third sheet it is the same fit.
+        assert_eq!(told("as irst-9"), told("as irst-9-bus"));
+        assert_eq!((told("as no-such-sheet"), told("irst-9-bus has it")), (None, None));
+        assert_eq!(fitted_elsewhere(&entry("1us", "as irst-9-bus")), None);
+    }
+
+    #[test]
+    fn what_was_chosen_of_a_job_is_a_parameter_of_what_it_ran_on_and_counts_once() {
+        let curve = |name: &str| {
+            format!("[[curve]]\nname = \"{name}\"\ndevice = \"zero\"\nchosen = [\"read-ahead of 64 KiB\"]\n")
+        };
+        let verdict = |curve: &str| {
+            format!(
+                "[[verdict]]\nclaim = \"m.a\"\nsays = \"s\"\ntest = \"rises\"\nby = 2\ncurve = \"{curve}\"\n"
+            )
+        };
+        let text = format!(
+            "title = \"T\"\nsource = \"S\"\nmeasured = \"M\"\nsimulated = \"I\"\n[[claim]]\nid = \"m.a\"\nkind = \"shape\"\n{}{}{}{}",
+            curve("a"),
+            curve("b"),
+            verdict("a"),
+            verdict("b")
+        );
+        let one = Experiment::parse("x", &text, "x.toml", &[]).expect("sound");
+        assert_eq!(basis_of_verdict(&one.verdicts[0], &one.curves), (ReproBasis::Predicted, Vec::new()));
+        let fitted = &platforms(&[&one], &[])[0].fitted;
+        let told: Vec<_> = fitted.iter().map(|one| (&one.sheet[..], &one.key[..], one.judged)).collect();
+        assert_eq!(told, [("x", "read-ahead of 64 KiB", true)]);
     }
 
     #[test]

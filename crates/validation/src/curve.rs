@@ -17,6 +17,8 @@ pub(crate) struct Curve {
     pub(crate) vary: Option<(String, Vec<String>)>,
     /// Keys that change along with it, with as many values each.
     pub(crate) along: Vec<(String, Vec<String>)>,
+    /// What of its job no document states, and was chosen.
+    pub(crate) chosen: Vec<String>,
 }
 
 impl Curve {

@@ -8,6 +8,7 @@
 //! [[plot]]                        # a figure of the curves, over what they vary or over time
 //! [[verdict]]                     # a published claim, the predicate it is put to, on which curve
 //! [[predicted]]                   # a curve of the lab, and the simulated one that says the same before
+//! [[claim]]                       # a claim of one's own, as `experiments/published.toml` has them
 //! ```
 //!
 //! Everything wrong with a file is said with its line. Start reading at [`Experiment::parse`].
@@ -17,7 +18,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 use iostack_lab::targets as lab;
-use iostack_model::answers::ReproBasis;
+use iostack_model::answers::{ReproBasis, ReproDocument};
 
 use super::counted;
 use super::curve::Curve;
@@ -41,6 +42,8 @@ pub struct Experiment {
     pub(crate) plots: Vec<Plot>,
     pub(crate) verdicts: Vec<Verdict>,
     pub(crate) predicted: Vec<Predicted>,
+    /// Beginnings of the claims that its file makes itself.
+    pub(crate) documents: Vec<String>,
 }
 
 /// A curve that ran, and the one that had predicted it.
@@ -101,6 +104,17 @@ impl Experiment {
         self.verdicts.iter().map(|verdict| verdict.written.says.as_str())
     }
 
+    /// What its own claims stand in, as a document that was never published.
+    pub(crate) fn own_documents(&self) -> impl Iterator<Item = ReproDocument> {
+        let document = |id: &String| ReproDocument {
+            id: id.clone(),
+            title: self.title.clone(),
+            published: false,
+            own: false,
+        };
+        self.documents.iter().map(document)
+    }
+
     /// True when it is made in the lab: that boots machines.
     pub fn is_counted(&self) -> bool {
         self.curves.iter().any(|curve| lab::device(&curve.device).is_some())
@@ -115,6 +129,12 @@ impl Experiment {
     pub(crate) fn parse(id: &str, text: &str, path: &str, claims: &[Claim]) -> Result<Experiment, String> {
         let file: raw::ExperimentFile = toml::from_str(text).map_err(|error| said(text, path, &error))?;
         let line = |span: Range<usize>| format!("{path}:{}", line(text, span));
+        if let Some(twice) = file.claim.iter().find(|own| claims.iter().any(|known| known.id == own.id)) {
+            return Err(format!("{path}: `{}` is a published claim; give yours another id", twice.id));
+        }
+        let claims = &[claims, &file.claim].concat()[..];
+        let mut documents: Vec<String> = file.claim.iter().map(|own| own.document().to_owned()).collect();
+        documents.dedup();
         let curves = checked(&file.curve, line, |raw| curve(raw, &file.job))?;
         Ok(Experiment {
             plots: checked(&file.plot, line, |raw| plot(raw, &curves))?,
@@ -125,6 +145,7 @@ impl Experiment {
             source: file.source,
             measured: file.measured,
             simulated: file.simulated,
+            documents,
             curves,
         })
     }
@@ -188,6 +209,7 @@ fn curve(raw: &raw::RawCurve, shared: &Options) -> Result<Curve, String> {
         changes: typed(raw.set.clone()),
         vary,
         along,
+        chosen: raw.chosen.clone(),
     })
 }
 
@@ -240,7 +262,10 @@ fn predicted(raw: &raw::RawPredicted, curves: &[Curve]) -> Result<Predicted, Str
 
 fn verdict(raw: &raw::RawVerdict, curves: &[Curve], claims: &[Claim]) -> Result<Verdict, String> {
     let claim = claims.iter().find(|claim| claim.id == raw.claim).ok_or_else(|| {
-        format!("`{}` is not among the published claims of experiments/published.toml", raw.claim)
+        format!(
+            "`{}` is not among the published claims of experiments/published.toml, nor a [[claim]] here",
+            raw.claim
+        )
     })?;
     let test = test(raw, claim)?;
     if raw.scale.is_nan() || raw.scale <= 0.0 {
@@ -361,6 +386,25 @@ mod tests {
         assert_eq!(curve.vary.as_ref().expect("varied").1, ["1", "2", "4", "8"]);
         let verdict = &experiment.verdicts[0];
         assert_eq!((verdict.figure_claimed, verdict.test), (Some(4.0), Test::KneeAt { within: 0.05 }));
+    }
+
+    #[test]
+    fn a_file_may_carry_claims_of_its_own_and_none_that_was_published() {
+        let body = |id: &str| {
+            let verdict = format!(
+                "[[verdict]]\nclaim = \"{id}\"\nsays = \"s\"\ntest = \"value\"\nwithin = \"5%\"\ncurve = \"a\"\nat = \"1\"\n"
+            );
+            format!("[[claim]]\nid = \"{id}\"\nvalue = 7\n{BODY}{verdict}")
+        };
+        let own = parse(&body("mine.rate")).expect("its claim is its own");
+        assert_eq!(
+            (own.verdicts[0].figure_claimed, &own.documents[..]),
+            (Some(7.0), &["mine".to_owned()][..])
+        );
+        let document = own.own_documents().next().expect("one");
+        assert!(!document.published && !document.own && document.title == "T");
+        let error = parse(&body("p.knee")).expect_err("it is published");
+        assert_eq!(error, "x.toml: `p.knee` is a published claim; give yours another id");
     }
 
     #[test]

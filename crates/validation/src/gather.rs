@@ -24,7 +24,7 @@ use iostack_study::sweep::pool::{Given, RunWindow, Task};
 /// One run of an experiment.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
-    curve: String,
+    pub(crate) curve: String,
     /// The value of what is varied.
     pub(crate) at: String,
     /// Runs this point alone.
@@ -200,6 +200,7 @@ fn verdict(verdict: &Verdict, experiment: &Experiment, curves: &[ReproCurve]) ->
         holds,
         fitted,
         basis,
+        drawn: None,
         why: verdict.written.why.clone(),
     }
 }

@@ -17,6 +17,7 @@ pub(crate) mod builtin;
 pub mod count;
 pub(crate) mod counted;
 pub(crate) mod curve;
+mod drawn;
 pub(crate) mod experiment;
 pub(crate) mod gather;
 pub(crate) mod lines;
@@ -28,6 +29,6 @@ pub(crate) mod worked;
 #[cfg(test)]
 mod predicate_tests;
 
-pub use answer::ReproRun;
+pub use answer::{ReproRun, validated};
 pub use asked::ReproRequest;
 pub use experiment::Experiment;

@@ -6,6 +6,8 @@ use std::ops::Range;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
+use super::published::Claim;
+
 /// A file of `experiments/`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +30,9 @@ pub(super) struct ExperimentFile {
     pub(super) verdict: Vec<Spanned<RawVerdict>>,
     #[serde(default)]
     pub(super) predicted: Vec<Spanned<RawPredicted>>,
+    /// Claims of a user's own, which its verdicts may name beside those that were published.
+    #[serde(default)]
+    pub(super) claim: Vec<Claim>,
 }
 
 /// A curve of the lab, beside what a simulation said before: point for point.
@@ -84,6 +89,9 @@ pub(super) struct RawCurve {
     /// Keys that change along with it, point by point: as many values each.
     #[serde(default)]
     pub(super) along: Vec<String>,
+    /// What of its job no document states: each counts as a parameter that was fitted.
+    #[serde(default)]
+    pub(super) chosen: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

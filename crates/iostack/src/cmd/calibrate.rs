@@ -34,8 +34,7 @@ pub(crate) struct CalibrateArgs {
 pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Ended> {
     args.answer.refuse("calibrate", Output::new("--sheet", args.sheet.as_ref()))?;
     let talk = args.answer.talk();
-    let files = args.files.iter().map(|path| Ok((path.display().to_string(), source(path)?)));
-    let files: Vec<(String, PointSource)> = files.collect::<anyhow::Result<_>>()?;
+    let files = sources(&args.files)?;
     let found = calibrate::answer(&files, &name(args), &TargetTable::default(), &talk)?;
     talk.clear();
     let told = args.answer.tell(&found, &talk);
@@ -52,6 +51,11 @@ fn name(args: &CalibrateArgs) -> String {
     let plain = |each: char| if each.is_ascii_alphanumeric() { each.to_ascii_lowercase() } else { '-' };
     let name: String = typed.chars().map(plain).collect();
     if name.is_empty() { "measured".to_owned() } else { name }
+}
+
+/// Files that measured something, by their names as typed.
+pub(crate) fn sources(paths: &[PathBuf]) -> anyhow::Result<Vec<(String, PointSource)>> {
+    paths.iter().map(|path| Ok((path.display().to_string(), source(path)?))).collect()
 }
 
 /// Content of a file: an answer of ours, or fio's.

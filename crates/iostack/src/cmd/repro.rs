@@ -6,18 +6,26 @@ use anyhow::ensure;
 use iostack::targets::TargetTable;
 use iostack_host::save::{self, Output, Taken};
 use iostack_model::answers::{Repro, labelled};
+use iostack_study::calibrate;
+use iostack_study::prediction::Draws;
+use iostack_target::Audience as _;
 use iostack_validation::{Experiment, ReproRequest, ReproRun};
 
+use crate::cmd::calibrate::sources;
 use crate::exit::Ended;
 use crate::talk::{self, Talk, paragraph};
 use crate::written::{self, OutputArg};
+
+/// What belongs to published experiments alone.
+const NOT_VALIDATED: [&str; 7] = ["experiments", "lab", "costs", "draws", "list", "markdown", "svg"];
 
 /// Arguments of `iostack repro`.
 #[derive(clap::Args)]
 pub(crate) struct ReproArgs {
     /// Experiments: their names (`iostack repro --list`), a document (cmu,
     /// intel08, intel10, samsung, taejin), a claim (`cmu.device_a`), or files of
-    /// your own (.toml). None: all that are simulated.
+    /// your own (.toml, or a folder of such), which may carry their own claims.
+    /// None: all that are simulated.
     experiments: Vec<String>,
     /// Those that the lab counts: it boots about 30 machines, half a minute
     /// each.
@@ -27,9 +35,18 @@ pub(crate) struct ReproArgs {
     /// cases are not counted again; may be repeated.
     #[arg(long, value_name = "FILE")]
     costs: Vec<PathBuf>,
+    /// Judge again so often with the numbers drawn that the sheets do not know
+    /// exactly, and say in how many draws each verdict holds.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    draws: u32,
     /// List the experiments and what each claims, run none.
     #[arg(long)]
     list: bool,
+    /// Instead: curves that were measured (JSON of check, run, probe, iolat or
+    /// fio), beside what a sheet fitted to part of each file says of the rest,
+    /// a closed network of four numbers, and a roofline.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = NOT_VALIDATED)]
+    validation: Vec<PathBuf>,
     /// Runs simulated at once [one per CPU].
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     parallel: Option<u16>,
@@ -60,11 +77,21 @@ pub(crate) fn run(args: &ReproArgs) -> anyhow::Result<Ended> {
         save::refuse_unwritable(&path.join("figure.svg"))?;
     }
     let table = TargetTable::default();
+    if !args.validation.is_empty() {
+        let page = Output::new("--html", args.html.as_ref());
+        save::refuse(args.output.wanted().into_iter().chain(page))?;
+        let talk = Talk::new(args.quiet);
+        let rows = calibrate::validate(&sources(&args.validation)?, &table, &talk)?;
+        talk.clear();
+        write(args, &iostack_validation::validated(rows), &talk)?;
+        return Ok(Ended::Done);
+    }
     let asked = ReproRequest {
         names: &args.experiments,
         lab: args.lab,
         list: args.list,
         costs: &args.costs,
+        draws: Draws { count: args.draws, seed: 1 },
         at_once: args.parallel.map(usize::from),
         targets: &table,
     };

@@ -1,15 +1,16 @@
 //! `iostack run JOB --on TARGET`: one workload.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use iostack::targets::{TargetFlags, TargetTable};
+use iostack::targets::{SimFlags, TargetFlags, TargetTable};
 use iostack_attribute::classify::Rules;
 use iostack_host::save::{self, Output, Taken};
 use iostack_model::{Job, OutcomeFile};
 use iostack_report::fio;
-use iostack_study::prediction::{MeasuredPoint, score};
-use iostack_target::{AnyTarget, Audience as _, Targets as _, Wanted};
+use iostack_study::prediction::{Draws, MeasuredPoint, band_outcomes, score};
+use iostack_study::sweep::pool::{RunWindow, Task};
+use iostack_target::{AnyTarget, Audience as _, EXAMPLE, Targets as _, Wanted, changes};
 use iostack_workload::gather;
 
 use crate::cmd::predicted;
@@ -112,6 +113,7 @@ pub(crate) fn load_beside<'a>(
         }
     }
     let mut ran = FinishedRun::of_jobs(jobs, target, args.destroy_data, wanted, &talk)?;
+    ran.give_bands(args.on.as_deref(), &args.target.sim, &talk)?;
     let measured: Vec<MeasuredPoint<'_>> = ran.file.outcomes.iter().map(Into::into).collect();
     ran.file.prediction = predictions.map(|predictions| score(&predictions, &measured));
     let told = args.answer.tell_but_page(&ran.file, &talk).and(write(&ran.file, &talk));
@@ -153,6 +155,22 @@ impl FinishedRun {
         let file = target.run(&jobs, wanted, talk)?;
         talk.clear();
         Ok(FinishedRun { target, file, jobs, destroy_data })
+    }
+
+    /// Gives each outcome its band, where draws are asked for; a run that was cut short has none.
+    fn give_bands(&mut self, on: Option<&OsStr>, sim: &SimFlags, talk: &Talk) -> anyhow::Result<()> {
+        let count = sim.draws.unwrap_or(0);
+        let Some(on) = on.and_then(OsStr::to_str).filter(|_| count > 0) else { return Ok(()) };
+        if self.file.outcomes.iter().any(|outcome| outcome.interrupted) {
+            return Ok(());
+        }
+        // Without the flags of this run: its timeline is of no draw.
+        let table = TargetTable::default();
+        let (device, changes) = (table.bare(on).to_owned(), changes(&sim.set, EXAMPLE)?);
+        let draws = Draws { count, seed: self.jobs.first().map_or(1, |job| job.seed) };
+        let task = Task { device, changes, jobs: Ok(self.jobs.clone()), window: RunWindow::Own };
+        band_outcomes(&task, &mut self.file.outcomes, draws, &table, talk);
+        Ok(())
     }
 
     /// Writes what belongs beside the outcomes.

@@ -91,6 +91,7 @@ const READ: &[&str] = &[
     "--source",
     "--copy",
     "--prediction",
+    "--validation",
 ];
 
 /// Flags whose value is a directory.

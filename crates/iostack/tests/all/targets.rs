@@ -49,7 +49,7 @@ const FILE: TriedTarget = TriedTarget {
     on: "scratch",
     named: "file:",
     repeats: false,
-    cannot: &[("timeline", SIMULATED_ONLY)],
+    cannot: &[("timeline", SIMULATED_ONLY), ("draws", SIMULATED_ONLY)],
     permitted: &[("layers", "cannot sample the layers"), ("stages", "cannot trace the stages")],
     elsewhere: &[],
 };
@@ -69,7 +69,11 @@ const LAB: TriedTarget = TriedTarget {
     on: "lab:brd",
     named: "lab:brd",
     repeats: false,
-    cannot: &[("timeline", SIMULATED_ONLY), ("replay", "is not replayed in the lab")],
+    cannot: &[
+        ("timeline", SIMULATED_ONLY),
+        ("draws", SIMULATED_ONLY),
+        ("replay", "is not replayed in the lab"),
+    ],
     permitted: &[],
     elsewhere: &["layers", "stages", "seeds", "interrupted"],
 };
@@ -108,10 +112,11 @@ const FIGURES: [(&str, FigureProperty); 10] = [
 ];
 
 /// Properties of single commands.
-const DEEDS: [(&str, Deed); 6] = [
+const DEEDS: [(&str, Deed); 7] = [
     ("layers", layers),
     ("stages", stages),
     ("timeline", timeline),
+    ("draws", draws),
     ("replay", replay),
     ("seeds", seeds),
     ("interrupted", interrupted),
@@ -270,6 +275,17 @@ fn timeline(to: &Try<'_>) -> Result<(), Refused> {
     to.printed("--size 8m --io-count 97 --timeline ways.json")?;
     let ways = fs::read(to.room.0.join("ways.json")).expect("it was written");
     serde_json::from_slice::<serde_json::Value>(&ways).expect("a timeline is JSON");
+    Ok(())
+}
+
+/// A figure with its band is inside it, and the same seed draws the same.
+fn draws(to: &Try<'_>) -> Result<(), Refused> {
+    let asked = "--size 8m --io-count 1000 --draws 5";
+    let [one, same] = [to.outcomes(asked)?, to.outcomes(asked)?];
+    let band = one[0].band.clone().expect("draws were asked for");
+    assert_eq!((band.draws, band.iops.samples), (5, 5), "{}: {band:?}", to.subject.on);
+    assert!(band.iops.low < band.iops.high && band.latency_p99.is_some(), "{}: {band:?}", to.subject.on);
+    assert_eq!(Some(band), same[0].band, "{}", to.subject.on);
     Ok(())
 }
 

@@ -59,9 +59,9 @@ pub use prediction::{
 };
 pub use probe::{Probe, ProbeCurve, ProbeFinding, ProbePart, ProbePoint, ProbeUnit};
 pub use repro::{
-    JudgedClaim, Repro, ReproBasis, ReproCurve, ReproDocument, ReproFitted, ReproLine, ReproMissing,
-    ReproPlatform, ReproPlot, ReproPoint, ReproPredicted, ReproTally, ReproVerdict, Reproduced,
-    judged_claims,
+    JudgedClaim, Repro, ReproBasis, ReproCurve, ReproDocument, ReproDrawn, ReproDraws, ReproFitted,
+    ReproLine, ReproMissing, ReproPlatform, ReproPlot, ReproPoint, ReproPredicted, ReproTally,
+    ReproValidated, ReproVerdict, Reproduced, judged_claims,
 };
 pub use served::{SERVED_KINDS, Seen, Served, ServedCut, ServedKind};
 pub use sizing::{RankedNumber, Ranking, RateBand, Sizing, SizingStep, UnrankedNumber};

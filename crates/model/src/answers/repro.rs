@@ -24,8 +24,43 @@ pub struct Repro {
     /// Published figures that no experiment judges; of the documents all of whose experiments were asked for.
     #[serde(default)]
     pub missing: Vec<ReproMissing>,
+    /// Draws of the sheets' numbers in which the verdicts were judged again, and their seed; `None` when nothing was drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draws: Option<ReproDraws>,
+    /// Curves that were measured, beside what each model says of the points that were held out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub validated: Vec<ReproValidated>,
     /// It was cut short.
     pub interrupted: bool,
+}
+
+/// Draws of what the sheets do not know exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct ReproDraws {
+    /// Number of draws.
+    pub count: u32,
+    /// Seed that reproduces them.
+    pub seed: u64,
+}
+
+/// A verdict over the draws.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct ReproDrawn {
+    /// Draws in which it holds.
+    pub hold: u32,
+    /// Draws in which it could be judged.
+    pub judged: u32,
+}
+
+/// A measured curve beside three models of it.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ReproValidated {
+    /// File that it stands in.
+    pub file: String,
+    /// The curve in words: pattern, size, and how many of its points were held out of all fits.
+    pub curve: String,
+    /// Errors over the points held out, shares: those of the fitted sheet first.
+    pub scores: Vec<super::CalibrationScore>,
 }
 
 /// Document that makes claims.
@@ -91,6 +126,9 @@ pub struct ReproFitted {
     /// The claim is judged here; else it is a figure of a data sheet, which `iostack sim check` judges.
     #[serde(default)]
     pub judged: bool,
+    /// Sheet that it was fitted in, where this one only repeats it; empty where it was fitted here.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub repeats: String,
 }
 
 /// Basis that a figure which came out rests on.
@@ -261,6 +299,9 @@ pub struct ReproVerdict {
     /// Basis that agreement rests on.
     #[serde(default)]
     pub basis: ReproBasis,
+    /// The verdict where the numbers that nobody knows are drawn; `None` where nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drawn: Option<ReproDrawn>,
     /// Reason why it does not hold, or has several readings; empty when nobody knows, or nobody need ask.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,

@@ -10,7 +10,7 @@ use iostack_model::Outcome;
 use iostack_model::answers::{IoCost, Repro, ReproBasis, ReproCurve, ReproVerdict, Reproduced};
 
 use super::repro::predicted;
-use crate::digest::{Digest, NO_REASON, difference, digest, figure_name};
+use crate::digest::{self, Digest, NO_REASON, difference, digest, figure_name};
 use crate::document::{Block, Columns, Document, Section, Table};
 use crate::lists::{Joined, distinct};
 use crate::text::format::or_dash;
@@ -152,7 +152,7 @@ fn experiment(one: &Reproduced) -> Section {
     for (index, plot) in drawn.iter().enumerate() {
         section.words(format!("![{}]({IMAGES}/{})", plot.heading, figure_file(&one.id, index)));
     }
-    let table = Table::over(&one.verdicts)
+    let mut table = Table::over(&one.verdicts)
         .words("", says)
         .words("claim", |verdict| format!("`{}`", figure_name(&verdict.claim, &verdict.field)))
         .number("claimed", |verdict| &verdict.claimed)
@@ -160,6 +160,9 @@ fn experiment(one: &Reproduced) -> Section {
         .number("difference", difference)
         .words("verdict", holds)
         .words("asked", |verdict| &verdict.test);
+    if one.verdicts.iter().any(|verdict| verdict.drawn.is_some()) {
+        table = table.number("in draws", digest::drawn);
+    }
     section.table(table.done()).list(reasons(one));
     if !one.predicted.is_empty() {
         section.words("What the simulated host, or the drive alone, had said of it:");

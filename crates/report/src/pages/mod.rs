@@ -30,6 +30,7 @@ pub(crate) mod stages;
 mod sweep;
 #[cfg(test)]
 pub(crate) mod tests;
+mod validated;
 mod watch;
 mod watch_groups;
 mod what_if;

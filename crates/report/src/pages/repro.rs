@@ -13,6 +13,9 @@ use crate::lists::{Joined, grouped};
 
 /// Document of `iostack repro`, also of a run that was cut short.
 pub fn repro(report: &Repro) -> Document {
+    if report.experiments.is_empty() && !report.validated.is_empty() {
+        return super::validated::validated(report);
+    }
     let mut all = Document::new("iostack repro");
     let count = counted(report.experiments.len(), "experiment");
     let how = match report.how() {
@@ -103,13 +106,17 @@ fn judged(report: &Repro) -> Table {
         (basis, fitted) => format!("{}: {fitted}", basis.word()),
     };
     let verdicts = report.experiments.iter().flat_map(|one| one.verdicts.iter().map(move |each| (one, each)));
-    Table::over(verdicts)
+    let mut table = Table::over(verdicts)
         .words("claim", |(_, verdict)| says(verdict))
         .words("claimed", |(_, verdict)| &verdict.claimed)
         .words("ours", |(_, verdict)| &verdict.ours)
         .number("difference", |(_, verdict)| digest::difference(verdict))
         .words("verdict", |(_, verdict)| word(verdict).to_lowercase())
-        .words("rests on", |(_, verdict)| basis(verdict))
+        .words("rests on", |(_, verdict)| basis(verdict));
+    if report.draws.is_some() {
+        table = table.number("in draws", |(_, verdict)| digest::drawn(verdict));
+    }
+    table
         .below(|(one, verdict)| {
             vec![format!("{}; {}: {}", figure_name(&verdict.claim, &verdict.field), one.id, verdict.test)]
         })
@@ -166,6 +173,10 @@ fn judge(verdict: &ReproVerdict, section: &mut Section) {
             _ = section.fact("", format!("no prediction: {fitted} was fitted to it"));
         }
         basis => _ = section.fact("", format!("no prediction: {}: {fitted}", basis.word())),
+    }
+    if let Some(drawn) = verdict.drawn {
+        let (hold, judged) = (drawn.hold, drawn.judged);
+        section.fact("", format!("holds in {hold} of {judged} draws of what the sheets do not know exactly"));
     }
     if !verdict.why.is_empty() {
         section.fact("", format!("why: {}", verdict.why));

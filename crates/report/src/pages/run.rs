@@ -1,8 +1,8 @@
 //! What came of each job?
 
 use iostack_model::{
-    Bins, Bytes, Direction, Engine, Job, Nanos, Outcome, OutcomeFile, Steadiness, Steady, TargetKind,
-    TargetName,
+    Band, Bins, Bytes, Direction, Engine, Interval, Job, Nanos, Outcome, OutcomeFile, Steadiness, Steady,
+    TargetKind, TargetName,
 };
 
 use super::job_words::{asked, asked_short};
@@ -144,6 +144,9 @@ fn job(index: usize, outcome: &Outcome, doubts: &mut Doubts) -> Section {
     if outcome.ios() > 0 {
         section.table(latencies(outcome));
     }
+    if let Some(band) = &outcome.band {
+        section.fact("band", banded(band));
+    }
     if outcome.ios() > 0 && outcome.inside.is_none() {
         cost(outcome, &mut section);
     }
@@ -222,6 +225,33 @@ fn throughput(outcome: &Outcome, section: &mut Section) {
         });
         section.fact("", each.joined(", "));
     }
+}
+
+/// Each figure's range, and what it is over.
+fn banded(band: &Band) -> String {
+    if band.drawn == 0 {
+        return "none: its sheet knows all its numbers".to_owned();
+    }
+    if band.draws == 0 {
+        return format!("none: of {} draws none ran to its end", band.failed);
+    }
+    let range = |name: &str, figure: Interval, say: fn(f64) -> String| {
+        format!("{name} {} to {}", say(figure.low), say(figure.high))
+    };
+    let tails = [("p50", band.latency_p50), ("p99", band.latency_p99)];
+    let tails = tails.into_iter().filter_map(|(name, figure)| Some(range(name, figure?, time)));
+    let plain = [
+        range("IOPS", band.iops, rate),
+        range("MB/s", band.bandwidth, megabytes),
+        range("mean", band.latency_mean, time),
+    ];
+    let failed = if band.failed > 0 { format!("; {} draws failed", band.failed) } else { String::new() };
+    format!(
+        "{}: 95 % of {} draws of {} numbers that the sheet does not know exactly{failed}",
+        plain.into_iter().chain(tails).joined(", "),
+        band.draws,
+        band.drawn
+    )
 }
 
 fn latencies(outcome: &Outcome) -> Table {
@@ -413,6 +443,33 @@ mod tests {
         );
         let odd = OutcomeFile { outcomes: file.outcomes[1..].to_vec(), ..file };
         assert!(!run(&odd).text().contains("write MB/s"), "a read without its write is no pair");
+    }
+
+    #[test]
+    fn a_band_is_told_with_what_it_is_over_and_none_says_why() {
+        let of = |mean: f64| Interval { mean, low: mean * 0.9, high: mean * 1.2, samples: 20 };
+        let band = Band {
+            draws: 20,
+            drawn: 14,
+            seed: 1,
+            iops: of(10_000.0),
+            bandwidth: of(4e7),
+            latency_mean: of(1e5),
+            latency_p99: Some(of(2e5)),
+            ..Band::default()
+        };
+        let told = "IOPS 9,000 to 12.00k, MB/s 36.0 to 48.0, mean 90 us to 120 us, p99 180 us to 240 us: 95 % of 20 draws of 14 \
+                    numbers that the sheet does not know exactly";
+        assert_eq!(banded(&band), told);
+        let failed = banded(&Band { failed: 2, ..band.clone() });
+        assert!(failed.ends_with("exactly; 2 draws failed"), "{failed}");
+        assert!(banded(&Band { draws: 0, failed: 20, ..band.clone() }).starts_with("none: of 20 draws none"));
+        assert!(banded(&Band { drawn: 0, draws: 0, ..band.clone() }).starts_with("none: its sheet knows"));
+        let mut file = fixture::outcome_file();
+        file.outcomes[0].band = Some(band);
+        let told = run(&file);
+        assert!(told.text().contains("band       IOPS 9,000 to 12.00k"), "{}", told.text());
+        assert!(told.html().contains("of 20 draws of 14 numbers"));
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub(crate) mod points;
 pub(crate) mod probed;
 pub(crate) mod scores;
 pub(crate) mod sheet;
+mod validate;
 
 #[cfg(test)]
 mod foreign_tests;
@@ -29,3 +30,4 @@ mod tests;
 
 pub use answer::answer;
 pub use points::PointSource;
+pub use validate::validate;

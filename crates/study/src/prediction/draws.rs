@@ -7,8 +7,8 @@
 use std::sync::atomic::AtomicBool;
 
 use iostack_model::answers::DrawnNumber;
-use iostack_model::{Interval, Nanos, Outcome};
-use iostack_stats::Random;
+use iostack_model::{Band, Interval, Nanos, Outcome};
+use iostack_stats::{Random, quantile_interval, samples_needed};
 use iostack_target::{Audience, Description, Number, Targets};
 
 use super::score::latency_p99;
@@ -64,6 +64,67 @@ fn scaled(text: &str, factor: f64) -> String {
     number.parse::<f64>().map_or_else(|_| text.to_owned(), |value| format!("{:.4}{unit}", value * factor))
 }
 
+/// Number of the task's numbers that have a range, and the task with all of them drawn, once a draw. What is typed is known.
+pub fn drawn_tasks(task: &Task, draws: Draws, targets: &dyn Targets) -> (u32, Vec<Task>) {
+    let opened = targets.open(Some(&targets.word(&task.device)), &task.changes);
+    // What cannot be opened fails when it is run, and says why.
+    let mut numbers = opened.map(|target| drawn_numbers(target.describe())).unwrap_or_default();
+    numbers.retain(|number| task.changes.iter().all(|(key, _)| *key != number.key));
+    let count = if numbers.is_empty() { 0 } else { draws.count };
+    let drawn = (0..count).map(|place| {
+        let mut own = task.clone();
+        for (key, value) in changes_of(&numbers, place, draws.seed) {
+            put(&mut own.changes, &key, &value);
+        }
+        own
+    });
+    (numbers.len() as u32, drawn.collect())
+}
+
+/// Gives each outcome of a task its band: the same jobs again on the drawn numbers, in windows of the same length.
+pub fn band_outcomes(
+    task: &Task,
+    outcomes: &mut [Outcome],
+    draws: Draws,
+    targets: &dyn Targets,
+    talk: &dyn Audience,
+) {
+    let (numbers, tasks) = drawn_tasks(task, draws, targets);
+    let given = run(&tasks, targets, talk);
+    let whole: Vec<&Vec<Outcome>> = given
+        .iter()
+        .filter_map(|one| one.as_ref()?.as_ref().ok())
+        .filter(|all| all.len() == outcomes.len() && all.iter().all(|one| !one.interrupted))
+        .collect();
+    let failed = given.iter().filter(|one| matches!(one, Some(Err(_)))).count() as u32;
+    for (place, outcome) in outcomes.iter_mut().enumerate() {
+        let over = |figure: &dyn Fn(&Outcome) -> Option<f64>| -> Option<Interval> {
+            Some(band(figure(outcome)?, whole.iter().filter_map(|all| figure(&all[place]))))
+        };
+        let rank = |share: f64| over(&|one| percentile(one, share));
+        let plain = |figure: fn(&Outcome) -> f64| over(&|one| Some(figure(one))).unwrap_or_default();
+        let told = Band {
+            draws: whole.len() as u32,
+            failed,
+            seed: draws.seed,
+            drawn: numbers,
+            iops: plain(Outcome::rate),
+            bandwidth: plain(Outcome::bandwidth),
+            latency_mean: plain(|one| one.latency().mean_ns()),
+            latency_p50: rank(0.5),
+            latency_p99: rank(0.99),
+        };
+        outcome.band = Some(told);
+    }
+}
+
+/// A percentile of the latency, where there are I/Os enough for one.
+fn percentile(outcome: &Outcome, share: f64) -> Option<f64> {
+    let latency = outcome.latency();
+    let enough = latency.count >= samples_needed(share);
+    enough.then(|| quantile_interval(&latency, share)).flatten().map(|interval| interval.mean)
+}
+
 /// Runs each task as it is and drawn, several at once. Of a task the outcome, or why there is none.
 pub(crate) fn answers(
     tasks: &[Task],
@@ -74,20 +135,10 @@ pub(crate) fn answers(
     let mut all: Vec<Task> = Vec::new();
     let mut counts = Vec::new();
     for task in tasks {
-        let opened = targets.open(Some(&targets.word(&task.device)), &task.changes);
-        // What cannot be opened fails when it is run, and says why.
-        let mut numbers = opened.map(|target| drawn_numbers(target.describe())).unwrap_or_default();
-        numbers.retain(|number| task.changes.iter().all(|(key, _)| *key != number.key));
-        let count = if numbers.is_empty() { 0 } else { draws.count };
-        counts.push(count as usize);
+        let (_, drawn) = drawn_tasks(task, draws, targets);
+        counts.push(drawn.len());
         all.push(task.clone());
-        all.extend((0..count).map(|place| {
-            let mut own = task.clone();
-            for (key, value) in changes_of(&numbers, place, draws.seed) {
-                put(&mut own.changes, &key, &value);
-            }
-            own
-        }));
+        all.extend(drawn);
     }
     let mut given = run(&all, targets, talk).into_iter();
     let each = counts.into_iter().map(|count| {

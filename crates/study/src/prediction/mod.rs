@@ -15,7 +15,7 @@ mod sheet;
 #[cfg(test)]
 mod tests;
 
-pub use draws::{DRAWS, Draws};
+pub use draws::{DRAWS, Draws, band_outcomes, drawn_tasks};
 pub(crate) use score::latency_p99;
 pub use score::{MeasuredPoint, Predicted, Predictions, measured_by_check, score};
 pub use sheet::SheetPredictor;

@@ -2,12 +2,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use iostack_model::{Amount, Bins, Bytes, Flow, Interval, Job, Mix, Nanos, Outcome, Sync, TargetName};
+use iostack_model::{Amount, Band, Bins, Bytes, Flow, Interval, Job, Mix, Nanos, Outcome, Sync, TargetName};
 use iostack_sim::targets::Simulations;
 use iostack_target::{Targets as _, Wanted};
 
 use super::score::words;
 use super::*;
+use crate::sweep::pool::{RunWindow, Task};
 
 fn job(depth: u32) -> Job {
     Job { engine: iostack_model::Engine::Libaio, queue_depth: depth, ..Job::default() }
@@ -190,6 +191,48 @@ fn what_the_sheet_cannot_answer_is_named_with_its_reason() {
     let told = sheet.beside(&[(&buffered).into()], Draws { count: 2, seed: 1 }, &talk);
     assert!(told.points.is_empty());
     assert!(told.unpaired[0].contains("not predicted: "), "{:?}", told.unpaired);
+}
+
+/// A job on a simulated drive, with the bands of so many draws.
+fn with_bands(device: &str, job: Job, draws: Draws) -> Band {
+    let window = RunWindow::Own;
+    let mut outcomes = [ran(device, job.clone())];
+    let task = Task { device: device.to_owned(), changes: Vec::new(), jobs: Ok(vec![job]), window };
+    band_outcomes(&task, &mut outcomes, draws, &Simulations, &AtomicBool::new(false));
+    let [outcome] = outcomes;
+    outcome.band.expect("it was given one")
+}
+
+#[test]
+fn each_figure_has_the_band_of_the_sheets_assumptions_and_a_seed_repeats_it() {
+    let job = || Job { io_count: Some(4_000), ..job(1) };
+    let draws = Draws { count: 9, seed: 1 };
+    let band = with_bands("tlc-1t", job(), draws);
+    assert_eq!((band.draws, band.failed, band.seed), (9, 0, 1));
+    let (p50, p99) = (band.latency_p50.expect("enough"), band.latency_p99.expect("enough"));
+    for figure in [band.iops, band.bandwidth, band.latency_mean, p50, p99] {
+        assert!(figure.low <= figure.mean && figure.mean <= figure.high && figure.samples == 9, "{band:?}");
+        assert!(figure.relative() > 0.03, "{band:?}");
+    }
+    // One at a time: rate and latency are each other's inverse, and so are their ends.
+    let times = band.iops.low * band.latency_mean.high;
+    assert!((times / 1e9 - 1.0).abs() < 0.05, "{band:?}");
+    assert_eq!(band, with_bands("tlc-1t", job(), draws));
+    assert_ne!(band, with_bands("tlc-1t", job(), Draws { seed: 2, ..draws }));
+    let few = with_bands("tlc-1t", Job { io_count: Some(900), ..job() }, Draws { count: 3, seed: 1 });
+    assert!(few.latency_p99.is_none() && few.latency_p50.is_some(), "{few:?}");
+}
+
+#[test]
+fn a_sheet_without_ranges_draws_nothing_and_a_draw_that_fails_is_counted() {
+    let band = with_bands("zero", Job { io_count: Some(100), ..job(1) }, Draws { count: 9, seed: 1 });
+    assert_eq!((band.drawn, band.draws, band.iops.samples), (0, 0, 0));
+    let mut outcomes = [ran("tlc-1t", Job { io_count: Some(100), ..job(1) })];
+    let jobs = Err("no job".to_owned());
+    let task = Task { device: "tlc-1t".to_owned(), changes: Vec::new(), jobs, window: RunWindow::Own };
+    band_outcomes(&task, &mut outcomes, Draws { count: 4, seed: 1 }, &Simulations, &AtomicBool::new(false));
+    let band = outcomes[0].band.clone().expect("it says that there is none");
+    assert_eq!((band.draws, band.failed, band.iops.samples), (0, 4, 0));
 }
 
 #[test]
