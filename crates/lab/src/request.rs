@@ -23,6 +23,7 @@ use crate::host::programs;
 use crate::host::qemu::Qemu;
 use crate::host::tool::Tool;
 use crate::outside::BroughtBy;
+use crate::run_files::RunFiles;
 use crate::symbols::kallsyms;
 use crate::targets::LabFlags;
 use crate::words::{
@@ -259,32 +260,39 @@ impl<'a> Lab<'a> {
         let device = Device::with_source(&request.device, request.source.as_deref())?;
         let kernel = Kernel::choose(&self.cache, &request.kernel, self.say)?;
         let scratch = Scratch::new()?;
-        let mut image = Image::with_this_program(&self.cache)?;
         let (counts, interactive) = (matches!(work, Work::Cost(_)), matches!(work, Work::Shell));
-        self.add_programs(request, interactive, &mut image)?;
+        let mut files = own_files(request)?;
         let capacity_mib = capacity(request, &shapes)?;
         let disk = Disk::for_boot(request, device, capacity_mib, scratch.path("disk"), !counts)?;
         let first =
             drives.as_mut().filter(|_| !shapes.is_empty()).map(|first| &mut **first as &mut dyn Drives);
-        let place = disk.prepare(&self.cache, &mut image, first, self.say)?;
+        let place = disk.prepare(&self.cache, &mut files, first, self.say)?;
         let options = options(request, device, capacity_mib, &shapes);
         let modules = self.modules(request, device, &kernel, &options)?;
-        image.files(modules.iter().map(|one| (format!("{MODULES}/{}.ko", one.name), &one.bytes[..])));
+        modules.iter().for_each(|one| files.add(format!("{MODULES}/{}.ko", one.name), one.bytes.clone()));
         let symbols = self.cache.root().join("symbols").join(kernel.identity()?);
         let known_symbols = fs::read_to_string(&symbols).ok();
         let ask_symbols = counts && known_symbols.is_none();
         let plan = plan(request, &modules, place, (ask_symbols, &shapes), work)?;
-        image.file(PLAN, &serde_json::to_vec(&plan).expect("a plan is plain data"));
+        files.add(PLAN, serde_json::to_vec(&plan).expect("a plan is plain data"));
         let plugged = counts || drives.is_some();
         let plugin = plugged.then(|| build::plugin(&self.cache, self.say)).transpose()?;
         let out = scratch.path("counts");
-        let memory_mib = memory(request, device, capacity_mib, image.bytes())?;
+        let has_shell = interactive || !request.programs.is_empty();
+        let base = || self.base(request, has_shell);
+        let with_programs = if request.programs.is_empty() { 0 } else { base()?.bytes() };
+        let memory_mib = memory(request, device, capacity_mib, with_programs)?;
+        let is_kept = !interactive && !request.flags.fresh_boot && request.accelerator != Accelerator::Kvm;
         let boot = Boot {
             qemu: &self.qemu,
             scratch: &scratch,
             stop: self.stop,
             kernel: bootable(&self.cache, &kernel)?,
-            image: image.finish(),
+            base: &base,
+            base_name: format!("{has_shell} {:?}", request.programs),
+            files,
+            kept_in: is_kept.then_some(&self.cache),
+            few_clocks: !shapes.is_empty(),
             append: append(request, drives.is_some(), &plan.work),
             devices: disk.words(),
             memory_mib,
@@ -309,17 +317,16 @@ impl<'a> Lab<'a> {
         heard.counted(modules, &out)
     }
 
-    fn add_programs(&self, request: &Request, interactive: bool, image: &mut Image) -> Result<(), LabError> {
-        if interactive || !request.programs.is_empty() {
-            self.add_shell(image)?;
+    /// Files with which every such machine boots.
+    fn base(&self, request: &Request, has_shell: bool) -> Result<Image, LabError> {
+        let mut image = Image::with_this_program(&self.cache)?;
+        if has_shell {
+            self.add_shell(&mut image)?;
         }
         if !request.programs.is_empty() {
             image.tree(&programs::folder(&self.cache, &request.programs, self.say)?)?;
         }
-        for file in &request.files {
-            image.program(&programs::place_of(file)?, &fs::read(file).map_err(LabError::file("read", file))?);
-        }
-        Ok(())
+        Ok(image)
     }
 
     fn add_shell(&self, image: &mut Image) -> Result<(), LabError> {
@@ -372,6 +379,15 @@ impl<'a> Lab<'a> {
         }
         Ok(loaded)
     }
+}
+
+/// Files of the user's for the guest.
+fn own_files(request: &Request) -> Result<RunFiles, LabError> {
+    let mut files = RunFiles::default();
+    for file in &request.files {
+        files.add(programs::place_of(file)?, fs::read(file).map_err(LabError::file("read", file))?);
+    }
+    Ok(files)
 }
 
 /// Plan of the guest.
