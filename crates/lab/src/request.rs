@@ -10,7 +10,7 @@ use crate::devices::{Device, Store};
 use crate::disk::Disk;
 use crate::guest::{Find, MODULES, Message, MountPlan, PLAN, Plan, Work};
 use crate::host::bootable::bootable;
-use crate::host::build;
+use crate::host::build::{self, hashed};
 use crate::host::cache::Cache;
 use crate::host::filesystem::FileSystem;
 use crate::host::image::Image;
@@ -21,6 +21,7 @@ use crate::host::modules::{self, Module, Modules};
 use crate::host::packages::Say;
 use crate::host::programs;
 use crate::host::qemu::Qemu;
+use crate::host::snapshot::identity;
 use crate::host::tool::Tool;
 use crate::outside::BroughtBy;
 use crate::run_files::RunFiles;
@@ -280,8 +281,9 @@ impl<'a> Lab<'a> {
         let out = scratch.path("counts");
         let has_shell = interactive || !request.programs.is_empty();
         let base = || self.base(request, has_shell);
-        let with_programs = if request.programs.is_empty() { 0 } else { base()?.bytes() };
-        let memory_mib = memory(request, device, capacity_mib, with_programs)?;
+        let base_name = format!("{has_shell} {:?}", request.programs);
+        let base_bytes = if request.programs.is_empty() { 0 } else { self.base_bytes(&base_name, &base)? };
+        let memory_mib = memory(request, device, capacity_mib, base_bytes)?;
         let is_kept = !interactive && !request.flags.fresh_boot && request.accelerator != Accelerator::Kvm;
         let boot = Boot {
             qemu: &self.qemu,
@@ -289,12 +291,13 @@ impl<'a> Lab<'a> {
             stop: self.stop,
             kernel: bootable(&self.cache, &kernel)?,
             base: &base,
-            base_name: format!("{has_shell} {:?}", request.programs),
+            base_name,
             files,
             kept_in: is_kept.then_some(&self.cache),
             few_clocks: !shapes.is_empty(),
             append: append(request, drives.is_some(), &plan.work),
             devices: disk.words(),
+            plugged: device.plugged,
             memory_mib,
             processors: if drives.is_some() { 1 } else { request.processors },
             accelerator: if drives.is_some() { Accelerator::Exact } else { request.accelerator },
@@ -327,6 +330,17 @@ impl<'a> Lab<'a> {
             image.tree(&programs::folder(&self.cache, &request.programs, self.say)?)?;
         }
         Ok(image)
+    }
+
+    /// Bytes of those files, known without making them once they were made.
+    fn base_bytes(&self, name: &str, base: &dyn Fn() -> Result<Image, LabError>) -> Result<u64, LabError> {
+        let known =
+            self.cache.root().join("base").join(hashed(&(name, identity(Path::new("/proc/self/exe"))?)));
+        if let Some(bytes) = fs::read_to_string(&known).ok().and_then(|text| text.parse().ok()) {
+            return Ok(bytes);
+        }
+        let bytes = base()?.bytes();
+        keep(&known, &bytes.to_string()).map(|()| bytes)
     }
 
     fn add_shell(&self, image: &mut Image) -> Result<(), LabError> {

@@ -17,6 +17,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use iostack_host::{dies_with_us, memory_file};
+use serde_json::Value;
 
 use super::bootable::Bootable;
 use super::cache::Cache;
@@ -99,6 +100,8 @@ pub struct Boot<'a> {
     pub append: String,
     /// Devices, in the emulator's words.
     pub devices: Vec<String>,
+    /// The last of them is plugged into a machine that begins with a snapshot.
+    pub plugged: bool,
     /// Memory in MiB.
     pub memory_mib: u32,
     /// Number of processors.
@@ -257,7 +260,7 @@ pub(super) fn boot_to_stop(boot: &Boot<'_>, keep: Keep<'_>) -> Result<(), LabErr
     let ends = Ends { memory: memory.try_clone().ok(), monitor: Some(theirs), door: None };
     let mut running = start(boot, Begin::ToStop(&image), &ends)?;
     drop(ends);
-    let mut keep = |places| keep(&mut Monitor::open(ours.try_clone()?, boot.limit)?, &memory, places);
+    let mut keep = |places| keep(&mut Monitor::open(ours.try_clone()?)?, &memory, places);
     match listen(&mut running, boot, &mut |_| {}) {
         Err(RunEnd::Stopped(places)) => {
             keep(places).map_err(|error| LabError::Snapshot(format!("it cannot be kept ({error})")))
@@ -290,7 +293,7 @@ fn run_alone(boot: &Boot<'_>, begin: Begin<'_>, mut ends: Ends, hear: Hear<'_>) 
 fn go_on(boot: &Boot<'_>, kept: &Kept, ends: &mut Ends) -> Result<Running, LabError> {
     let of_snapshot = |error: io::Error| {
         let said = fs::read_to_string(boot.scratch.path("emulator")).unwrap_or_default();
-        LabError::Snapshot([error.to_string(), last_lines(&said, 1)].join(" ").trim_end().to_owned())
+        LabError::Snapshot([error.to_string(), last_lines(&said, 3)].join(" ").trim_end().to_owned())
     };
     if ends.memory.is_none() {
         ends.memory = Some(machine_memory(boot).map_err(no_memory())?);
@@ -302,7 +305,7 @@ fn go_on(boot: &Boot<'_>, kept: &Kept, ends: &mut Ends) -> Result<Running, LabEr
     ends.monitor = Some(theirs);
     let running = start(boot, Begin::Kept(kept), ends)?;
     ends.monitor = None;
-    let went_on = Monitor::open(ours, boot.limit).and_then(|mut monitor| kept.resume(&mut monitor));
+    let went_on = Monitor::open(ours).and_then(|mut monitor| kept.resume(&mut monitor, plugged(boot)));
     went_on.map_err(of_snapshot).map(|()| running)
 }
 
@@ -511,6 +514,10 @@ fn arguments(boot: &Boot<'_>, begin: Begin<'_>, initrd: &Path, log: &Path, ends:
             "memory-backend=memory",
         ]);
     }
+    if !boot.few_clocks && !matches!(begin, Begin::Boot(_)) {
+        // Its only place for a device that comes later.
+        put(&["-device", "pcie-root-port,id=port,chassis=1"]);
+    }
     if let Begin::ToStop(_) = begin {
         return words;
     }
@@ -519,6 +526,16 @@ fn arguments(boot: &Boot<'_>, begin: Begin<'_>, initrd: &Path, log: &Path, ends:
         let door = ends.door.as_ref().map(|door| format!(",door={}", door.as_raw_fd())).unwrap_or_default();
         put(&["-plugin", &format!("{}{out}{door}", plugin.display())]);
     }
-    words.extend(boot.devices.iter().cloned());
+    let left_out = if boot.plugged && matches!(begin, Begin::Kept(_)) { 2 } else { 0 };
+    words.extend_from_slice(&boot.devices[..boot.devices.len() - left_out]);
     words
+}
+
+/// The device to plug in, in the monitor's words.
+fn plugged(boot: &Boot<'_>) -> Option<Value> {
+    let words = boot.devices.last().filter(|_| boot.plugged)?;
+    let (driver, properties) = words.split_once(',').unwrap_or((words, ""));
+    let properties = properties.split(',').filter_map(|one| one.split_once('='));
+    let all = properties.chain([("driver", driver), ("bus", "port")]);
+    Some(all.map(|(name, value)| (name.to_owned(), Value::from(value))).collect())
 }

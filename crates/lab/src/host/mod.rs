@@ -18,5 +18,5 @@ mod patience;
 mod private;
 pub mod programs;
 pub mod qemu;
-mod snapshot;
+pub(crate) mod snapshot;
 pub mod tool;

@@ -9,14 +9,24 @@ use serde_json::{Value, json};
 /// Time between two looks at something that ends soon.
 const LOOK: Duration = Duration::from_millis(2);
 
+/// An answer that takes longer is nudged: one emulator of some twenty, on a busy machine, gave none in three minutes.
+const NUDGE: Duration = Duration::from_secs(2);
+
+/// Nudges after which an answer is not waited for any more.
+const NUDGES_MOST: u32 = 30;
+
 /// Our end of the monitor.
-pub(super) struct Monitor(BufReader<UnixStream>);
+pub(super) struct Monitor {
+    stream: BufReader<UnixStream>,
+    /// Questions so far; the number of each comes back with its answer.
+    asked: u64,
+}
 
 impl Monitor {
-    /// Greets it. An answer that takes longer than `patience` is an error.
-    pub(super) fn open(stream: UnixStream, patience: Duration) -> io::Result<Monitor> {
-        stream.set_read_timeout(Some(patience))?;
-        let mut monitor = Monitor(BufReader::new(stream));
+    /// Greets it.
+    pub(super) fn open(stream: UnixStream) -> io::Result<Monitor> {
+        stream.set_read_timeout(Some(NUDGE))?;
+        let mut monitor = Monitor { stream: BufReader::new(stream), asked: 0 };
         monitor.ask("qmp_capabilities", &json!({}))?;
         // The machine's memory is a file of ours.
         let alone = json!({"capabilities": [{"capability": "x-ignore-shared", "state": true}]});
@@ -26,19 +36,36 @@ impl Monitor {
 
     /// Answer to a command. What the emulator tells unasked is passed over.
     pub(super) fn ask(&mut self, command: &str, arguments: &Value) -> io::Result<Value> {
-        let line = json!({"execute": command, "arguments": arguments}).to_string();
-        self.0.get_mut().write_all((line + "\n").as_bytes())?;
+        self.asked += 1;
+        self.send(&json!({"execute": command, "arguments": arguments, "id": self.asked}))?;
         loop {
-            let mut line = String::new();
-            if self.0.read_line(&mut line)? == 0 {
-                return Err(io::Error::other(format!("the emulator ended at {command}")));
+            let mut told = self.told(command)?;
+            if told["id"] != self.asked {
+                continue;
             }
-            let mut told: Value = serde_json::from_str(&line)?;
-            if let Some(answer) = told.get_mut("return") {
-                return Ok(answer.take());
-            }
-            if let Some(error) = told.get("error") {
-                return Err(io::Error::other(format!("{command}: {}", error["desc"])));
+            return match told.get("error") {
+                Some(error) => Err(io::Error::other(format!("{command}: {}", error["desc"]))),
+                None => Ok(told["return"].take()),
+            };
+        }
+    }
+
+    fn send(&mut self, words: &Value) -> io::Result<()> {
+        self.stream.get_mut().write_all(format!("{words}\n").as_bytes())
+    }
+
+    /// The next that it tells.
+    fn told(&mut self, command: &str) -> io::Result<Value> {
+        let (mut line, mut nudges) = (String::new(), 0);
+        loop {
+            match self.stream.read_line(&mut line) {
+                Ok(0) => return Err(io::Error::other(format!("the emulator ended at {command}"))),
+                Ok(_) => return Ok(serde_json::from_str(&line)?),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && nudges < NUDGES_MOST => {
+                    nudges += 1;
+                    self.send(&json!({"execute": "query-status", "id": "nudge"}))?;
+                }
+                Err(error) => return Err(io::Error::other(format!("no answer to {command}: {error}"))),
             }
         }
     }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::build::hashed;
 use super::cache::Cache;
@@ -95,10 +95,15 @@ fn key(boot: &Boot<'_>) -> Result<Vec<String>, LabError> {
     let own = Path::new("/proc/self/exe");
     let files = [own, boot.qemu.program(), &boot.kernel.image];
     for path in files.into_iter().chain(boot.kernel.memory.as_ref().map(|(file, _)| file.as_path())) {
-        let data = fs::metadata(path).map_err(LabError::file("read", path))?;
-        key.push(format!("{} {} {} {}", data.ino(), data.len(), data.mtime(), data.mtime_nsec()));
+        key.push(identity(path)?);
     }
     Ok(key)
+}
+
+/// What another build of a program, or another file in its place, has not.
+pub(crate) fn identity(path: &Path) -> Result<String, LabError> {
+    let data = fs::metadata(path).map_err(LabError::file("read", path))?;
+    Ok(format!("{} {} {} {}", data.ino(), data.len(), data.mtime(), data.mtime_nsec()))
 }
 
 /// Boots to where the guest stops, and writes what is there.
@@ -171,7 +176,8 @@ impl Kept {
         let mut text = Vec::new();
         about_file.read_to_end(&mut text).map_err(LabError::file("read", folder))?;
         let about: About = serde_json::from_slice(&text).map_err(|_| broken("is damaged"))?;
-        let length = |file: &File| file.metadata().map(|data| data.len()).map_err(LabError::file("read", folder));
+        let length =
+            |file: &File| file.metadata().map(|data| data.len()).map_err(LabError::file("read", folder));
         let memory_bytes: u64 = about.stretches.iter().map(|(_, bytes)| bytes).sum();
         if length(&memory)? != memory_bytes || length(&state)? != about.state_bytes {
             return Err(broken("is cut off"));
@@ -214,11 +220,14 @@ impl Kept {
         Ok(())
     }
 
-    /// Has the emulator take the devices' state; then the machine goes on.
-    pub(super) fn resume(&self, monitor: &mut Monitor) -> io::Result<()> {
+    /// Has the emulator take the devices' state, and one more device; then the machine goes on.
+    pub(super) fn resume(&self, monitor: &mut Monitor, plugged: Option<Value>) -> io::Result<()> {
         let uri = format!("fd:{}", self.state.as_raw_fd());
         monitor.ask("migrate-incoming", &json!({"uri": uri}))?;
         while !monitor.has_moved()? {}
+        if let Some(device) = plugged {
+            monitor.ask("device_add", &device)?;
+        }
         monitor.ask("cont", &json!({})).map(|_| ())
     }
 }
@@ -231,7 +240,8 @@ fn forget_oldest(cache: &Cache) {
         files.filter_map(|file| file.metadata().ok()).map(|data| data.len()).sum()
     };
     let used = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
-    let mut all: Vec<_> = entries.map(|entry| entry.path()).map(|path| (used(&path), size(&path), path)).collect();
+    let mut all: Vec<_> =
+        entries.map(|entry| entry.path()).map(|path| (used(&path), size(&path), path)).collect();
     all.sort();
     let mut bytes: u64 = all.iter().map(|(_, bytes, _)| bytes).sum();
     for (_, size, path) in all {
@@ -261,7 +271,11 @@ mod tests {
         let memory = filled(&[(5, &[1; 10]), (PIECE as u64 * 2, &[2; 3]), (PIECE as u64 * 3, &[3])]);
         let file = |name: &str| File::create(folder.join(name)).expect("a new file");
         let stretches = save_memory(&memory, &file("memory")).expect("it is saved");
-        assert_eq!(stretches, [(0, PIECE as u64), (PIECE as u64 * 2, PIECE as u64 * 2)], "zeros are left out");
+        assert_eq!(
+            stretches,
+            [(0, PIECE as u64), (PIECE as u64 * 2, PIECE as u64 * 2)],
+            "zeros are left out"
+        );
         fs::write(folder.join("state"), "devices").expect("a new file");
         let places = vec![(PIECE as u64, 2), (100, 4)];
         let about = About { places, stretches, state_bytes: 7 };

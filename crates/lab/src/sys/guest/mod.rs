@@ -17,7 +17,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 
 pub(crate) use processor::{
-    mark_begin, mark_count, mark_dump, mark_end, mark_order, mark_trace, stop_machine, ticks, transfer, write_port,
+    mark_begin, mark_count, mark_dump, mark_end, mark_order, mark_trace, stop_machine, ticks, transfer,
+    write_port,
 };
 pub(crate) use queue::GuestQueue;
 
@@ -42,7 +43,11 @@ impl Resident {
         let rights = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice.
         let at = unsafe { libc::mmap(std::ptr::null_mut(), length, rights, flags, -1, 0) };
-        if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Resident { at: at.cast(), length }) }
+        if at == libc::MAP_FAILED {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(Resident { at: at.cast(), length })
+        }
     }
 
     pub(crate) fn address(&self) -> u64 {
