@@ -516,7 +516,7 @@ fn arguments(boot: &Boot<'_>, begin: Begin<'_>, initrd: &Path, log: &Path, ends:
     }
     if !boot.few_clocks && !matches!(begin, Begin::Boot(_)) {
         // Its only place for a device that comes later.
-        put(&["-device", "pcie-root-port,id=port,chassis=1"]);
+        put(&["-device", "pcie-root-port,id=later,chassis=1"]);
     }
     if let Begin::ToStop(_) = begin {
         return words;
@@ -536,6 +536,6 @@ fn plugged(boot: &Boot<'_>) -> Option<Value> {
     let words = boot.devices.last().filter(|_| boot.plugged)?;
     let (driver, properties) = words.split_once(',').unwrap_or((words, ""));
     let properties = properties.split(',').filter_map(|one| one.split_once('='));
-    let all = properties.chain([("driver", driver), ("bus", "port")]);
+    let all = properties.chain([("driver", driver), ("bus", "later")]);
     Some(all.map(|(name, value)| (name.to_owned(), Value::from(value))).collect())
 }

@@ -10,7 +10,7 @@ fn counted(case: &str, further: &[&str]) -> Value {
     let words: Vec<&str> =
         case.split(' ').chain(["--full", "--json", "--quiet"]).chain(further.iter().copied()).collect();
     let cost = answered("lab cost", &[&["lab", "cost"], &words[..]].concat(), 0);
-    ["instructions", "layers", "functions"].map(|name| cost[name].clone()).into()
+    ["instructions", "layers", "functions"].map(|name| cost[0][name].clone()).into()
 }
 
 #[test]
