@@ -48,6 +48,9 @@ pub struct Device {
     /// Words for the emulator; the disk behind them is called `disk`.
     #[serde(default)]
     emulator: Vec<String>,
+    /// True when the emulator cannot bring its state to a machine that begins with a snapshot.
+    #[serde(default)]
+    pub plugged: bool,
     /// Rule by which the guest finds it.
     pub find: Find,
     /// True when it has a request queue, and so a scheduler.

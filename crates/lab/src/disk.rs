@@ -7,9 +7,9 @@ use crate::devices::{Device, Store, attachment};
 use crate::guest::{FILE_SYSTEM, MountPlan};
 use crate::host::cache::Cache;
 use crate::host::filesystem::{FileSystem, pieces};
-use crate::host::image::Image;
 use crate::host::mailbox::Drives;
 use crate::host::packages::Say;
+use crate::run_files::RunFiles;
 use crate::{LabError, Request};
 
 /// The device's bytes, for one boot.
@@ -45,7 +45,7 @@ impl<'a> Disk<'a> {
     pub(crate) fn prepare(
         &self,
         cache: &Cache,
-        image: &mut Image,
+        files: &mut RunFiles,
         drives: Option<&mut dyn Drives>,
         say: Say<'_>,
     ) -> Result<Option<MountPlan>, LabError> {
@@ -66,7 +66,7 @@ impl<'a> Disk<'a> {
         }
         let in_driver = matches!(self.device.store, Store::Driver(..) | Store::Unknown) || self.is_raid;
         if in_driver && self.made.is_some() {
-            image.file(FILE_SYSTEM, &pieces(&self.file)?);
+            files.add(FILE_SYSTEM, pieces(&self.file)?);
         }
         if let (Some(drives), Some(_), false) = (drives, self.made, in_driver) {
             drives.hold(&self.file).map_err(LabError::file("read", &self.file))?;

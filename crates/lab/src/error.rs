@@ -30,6 +30,9 @@ pub enum LabError {
         /// Last lines of the guest's log.
         log: String,
     },
+    /// Snapshot of a machine that cannot be begun with.
+    #[error("{0}")]
+    Snapshot(String),
     /// Damage in the plugin's file.
     #[error("the plugin's counts cannot be read")]
     Counts(#[from] crate::counts::CountsError),

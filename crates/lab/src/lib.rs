@@ -18,6 +18,7 @@ mod layout;
 pub mod outside;
 mod raid;
 mod request;
+mod run_files;
 pub mod sheet;
 mod symbols;
 mod sys;

@@ -10,7 +10,7 @@ use crate::devices::{Device, Store};
 use crate::disk::Disk;
 use crate::guest::{Find, MODULES, Message, MountPlan, PLAN, Plan, Work};
 use crate::host::bootable::bootable;
-use crate::host::build;
+use crate::host::build::{self, hashed};
 use crate::host::cache::Cache;
 use crate::host::filesystem::FileSystem;
 use crate::host::image::Image;
@@ -21,8 +21,10 @@ use crate::host::modules::{self, Module, Modules};
 use crate::host::packages::Say;
 use crate::host::programs;
 use crate::host::qemu::Qemu;
+use crate::host::snapshot::identity;
 use crate::host::tool::Tool;
 use crate::outside::BroughtBy;
+use crate::run_files::RunFiles;
 use crate::symbols::kallsyms;
 use crate::targets::LabFlags;
 use crate::words::{
@@ -259,34 +261,43 @@ impl<'a> Lab<'a> {
         let device = Device::with_source(&request.device, request.source.as_deref())?;
         let kernel = Kernel::choose(&self.cache, &request.kernel, self.say)?;
         let scratch = Scratch::new()?;
-        let mut image = Image::with_this_program(&self.cache)?;
         let (counts, interactive) = (matches!(work, Work::Cost(_)), matches!(work, Work::Shell));
-        self.add_programs(request, interactive, &mut image)?;
+        let mut files = own_files(request)?;
         let capacity_mib = capacity(request, &shapes)?;
         let disk = Disk::for_boot(request, device, capacity_mib, scratch.path("disk"), !counts)?;
         let first =
             drives.as_mut().filter(|_| !shapes.is_empty()).map(|first| &mut **first as &mut dyn Drives);
-        let place = disk.prepare(&self.cache, &mut image, first, self.say)?;
+        let place = disk.prepare(&self.cache, &mut files, first, self.say)?;
         let options = options(request, device, capacity_mib, &shapes);
         let modules = self.modules(request, device, &kernel, &options)?;
-        image.files(modules.iter().map(|one| (format!("{MODULES}/{}.ko", one.name), &one.bytes[..])));
+        modules.iter().for_each(|one| files.add(format!("{MODULES}/{}.ko", one.name), one.bytes.clone()));
         let symbols = self.cache.root().join("symbols").join(kernel.identity()?);
         let known_symbols = fs::read_to_string(&symbols).ok();
         let ask_symbols = counts && known_symbols.is_none();
         let plan = plan(request, &modules, place, (ask_symbols, &shapes), work)?;
-        image.file(PLAN, &serde_json::to_vec(&plan).expect("a plan is plain data"));
+        files.add(PLAN, serde_json::to_vec(&plan).expect("a plan is plain data"));
         let plugged = counts || drives.is_some();
         let plugin = plugged.then(|| build::plugin(&self.cache, self.say)).transpose()?;
         let out = scratch.path("counts");
-        let memory_mib = memory(request, device, capacity_mib, image.bytes())?;
+        let has_shell = interactive || !request.programs.is_empty();
+        let base = || self.base(request, has_shell);
+        let base_name = format!("{has_shell} {:?}", request.programs);
+        let base_bytes = if request.programs.is_empty() { 0 } else { self.base_bytes(&base_name, &base)? };
+        let memory_mib = memory(request, device, capacity_mib, base_bytes)?;
+        let is_kept = !interactive && !request.flags.fresh_boot && request.accelerator != Accelerator::Kvm;
         let boot = Boot {
             qemu: &self.qemu,
             scratch: &scratch,
             stop: self.stop,
             kernel: bootable(&self.cache, &kernel)?,
-            image: image.finish(),
+            base: &base,
+            base_name,
+            files,
+            kept_in: is_kept.then_some(&self.cache),
+            few_clocks: !shapes.is_empty(),
             append: append(request, drives.is_some(), &plan.work),
             devices: disk.words(),
+            plugged: device.plugged,
             memory_mib,
             processors: if drives.is_some() { 1 } else { request.processors },
             accelerator: if drives.is_some() { Accelerator::Exact } else { request.accelerator },
@@ -309,17 +320,27 @@ impl<'a> Lab<'a> {
         heard.counted(modules, &out)
     }
 
-    fn add_programs(&self, request: &Request, interactive: bool, image: &mut Image) -> Result<(), LabError> {
-        if interactive || !request.programs.is_empty() {
-            self.add_shell(image)?;
+    /// Files with which every such machine boots.
+    fn base(&self, request: &Request, has_shell: bool) -> Result<Image, LabError> {
+        let mut image = Image::with_this_program(&self.cache)?;
+        if has_shell {
+            self.add_shell(&mut image)?;
         }
         if !request.programs.is_empty() {
             image.tree(&programs::folder(&self.cache, &request.programs, self.say)?)?;
         }
-        for file in &request.files {
-            image.program(&programs::place_of(file)?, &fs::read(file).map_err(LabError::file("read", file))?);
+        Ok(image)
+    }
+
+    /// Bytes of those files, known without making them once they were made.
+    fn base_bytes(&self, name: &str, base: &dyn Fn() -> Result<Image, LabError>) -> Result<u64, LabError> {
+        let known =
+            self.cache.root().join("base").join(hashed(&(name, identity(Path::new("/proc/self/exe"))?)));
+        if let Some(bytes) = fs::read_to_string(&known).ok().and_then(|text| text.parse().ok()) {
+            return Ok(bytes);
         }
-        Ok(())
+        let bytes = base()?.bytes();
+        keep(&known, &bytes.to_string()).map(|()| bytes)
     }
 
     fn add_shell(&self, image: &mut Image) -> Result<(), LabError> {
@@ -372,6 +393,15 @@ impl<'a> Lab<'a> {
         }
         Ok(loaded)
     }
+}
+
+/// Files of the user's for the guest.
+fn own_files(request: &Request) -> Result<RunFiles, LabError> {
+    let mut files = RunFiles::default();
+    for file in &request.files {
+        files.add(programs::place_of(file)?, fs::read(file).map_err(LabError::file("read", file))?);
+    }
+    Ok(files)
 }
 
 /// Plan of the guest.

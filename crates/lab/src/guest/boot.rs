@@ -6,7 +6,7 @@ use std::path::Path;
 use super::log::KernelLog;
 use super::near_side::{failed, tell};
 use super::sections::{sections, symbols};
-use super::{Message, PLAN, Plan, Ready, Work, device, measure, trial, watch};
+use super::{LAB, Message, PLAN, Plan, Ready, Work, device, hand_over, measure, trial, watch};
 use crate::sys::guest as sys;
 
 /// Carrier of a job: told what to run and where, it tells its outcome with [`tell`].
@@ -14,7 +14,7 @@ pub type RunJob<'a> = &'a dyn Fn(&serde_json::Value, &Ready) -> Result<(), Strin
 
 /// True in the lab's machine, in its first process.
 pub fn is_here() -> bool {
-    std::process::id() == 1 && Path::new(PLAN).exists()
+    std::process::id() == 1 && Path::new(LAB).exists()
 }
 
 /// Does what the plan says and switches the machine off.
@@ -40,6 +40,9 @@ fn prepare() -> Result<Plan, String> {
     // Not every kernel has them; what needs them says so.
     for (kind, at) in [("debugfs", "/sys/kernel/debug"), ("tracefs", "/sys/kernel/tracing")] {
         let _ = sys::mount(kind, Path::new(at), kind, "");
+    }
+    if !Path::new(PLAN).exists() {
+        hand_over::take()?;
     }
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();
     tell(&Message::Hello(release));

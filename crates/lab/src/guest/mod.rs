@@ -9,6 +9,7 @@
 mod boot;
 mod device;
 mod furnish;
+mod hand_over;
 mod log;
 mod md;
 mod measure;
@@ -33,6 +34,8 @@ pub use near_side::{next_order, tell};
 pub use trial::{Findings, Trial, TrialKind};
 pub use way::{BATCH_MOST, Door, Way};
 
+/// Folder of the lab's own files in the guest.
+pub const LAB: &str = "/lab";
 /// Path of the plan in the guest.
 pub const PLAN: &str = "/lab/plan.json";
 /// Folder of the modules, one file each.
@@ -125,6 +128,8 @@ pub enum Message {
     Hello(String),
     /// Step that begins now, in words.
     Step(String),
+    /// It stops itself for a snapshot, and looks for the files of its run here: physical address and bytes.
+    Stops(Vec<(u64, u64)>),
     /// Something has not moved for long: what comes of it, and when.
     Waits(String),
     /// Time-stamp differences of the counted I/Os of a measure, in order.

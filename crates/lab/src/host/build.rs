@@ -140,7 +140,7 @@ fn write_sources(folder: &Path, sources: &Sources) -> Result<(), LabError> {
     Ok(())
 }
 
-pub(super) fn hashed(value: &(impl Hash + ?Sized)) -> String {
+pub(crate) fn hashed(value: &(impl Hash + ?Sized)) -> String {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     format!("{:016x}", hasher.finish())

@@ -12,6 +12,7 @@ use std::process::Command;
 
 use super::cache::Cache;
 use crate::LabError;
+use crate::guest::LAB;
 
 /// An archive in the `newc` format (`Documentation/driver-api/early-userspace/buffer-format.rst` of the kernel).
 #[derive(Default)]
@@ -30,7 +31,7 @@ impl Image {
     /// An image with this program at `/init`, its libraries, and the folders that the guest mounts on.
     pub fn with_this_program(cache: &Cache) -> Result<Image, LabError> {
         let mut image = Image::default();
-        for folder in ["/proc", "/sys", "/dev", "/tmp", "/mnt"] {
+        for folder in ["/proc", "/sys", "/dev", "/tmp", "/mnt", LAB] {
             image.folder(Path::new(folder));
         }
         let maps = Path::new("/proc/self/maps");
@@ -47,18 +48,6 @@ impl Image {
         }
         image.add(Path::new("/init"), PROGRAM, &this_program(cache)?);
         Ok(image)
-    }
-
-    /// Adds a file that is no program.
-    pub fn file(&mut self, path: &str, bytes: &[u8]) {
-        self.add(Path::new(path), FILE, bytes);
-    }
-
-    /// Adds files that are no programs.
-    pub fn files<'a>(&mut self, files: impl IntoIterator<Item = (String, &'a [u8])>) {
-        for (path, bytes) in files {
-            self.file(&path, bytes);
-        }
     }
 
     /// Adds a program.
@@ -180,8 +169,8 @@ mod tests {
     #[test]
     fn every_folder_stands_once_and_before_its_files() {
         let mut image = Image::default();
-        image.file("/lab/modules/a.ko", b"12345");
-        image.file("/lab/modules/b.ko", b"");
+        image.program("/lab/modules/a.ko", b"12345");
+        image.program("/lab/modules/b.ko", b"");
         let bytes = image.finish();
         let text = String::from_utf8_lossy(&bytes);
         let at = |name: &str| text.find(name).expect("it is in the archive");

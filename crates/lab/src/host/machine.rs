@@ -2,31 +2,38 @@
 //!
 //! The guest sends its messages, a line of JSON each, through a port that the emulator copies to its stdout; the kernel's
 //! console goes to a file, whose last lines say what happened when something did. Whatever becomes of this process, the
-//! emulator dies with it, and a guest that is silent for too long is given up (`patience.rs`).
+//! emulator dies with it, and a guest that is silent for too long is given up (`patience.rs`). Most machines begin with a
+//! snapshot (`snapshot.rs`).
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use iostack_host::{dies_with_us, memory_file};
+use serde_json::Value;
 
 use super::bootable::Bootable;
+use super::cache::Cache;
 use super::command::{last_lines, not_started};
+use super::image::Image;
 use super::mailbox::{Drives, Mailbox, Served};
 use super::memory::Memory;
+use super::monitor::Monitor;
 use super::packages::Say;
 use super::patience::{Patience, WALL_TIMES};
 use super::private;
 use super::qemu::Qemu;
+use super::snapshot::{self, Kept};
 use crate::LabError;
 use crate::guest::Message;
+use crate::run_files::RunFiles;
 use crate::sys::host::{keeps, on_one_processor};
 
 /// Lines of the guest's log that an error shows.
@@ -79,12 +86,22 @@ pub struct Boot<'a> {
     pub stop: &'a AtomicBool,
     /// Kernel that boots.
     pub kernel: Bootable,
-    /// Its files, from [`super::image::Image::finish`].
-    pub image: Vec<u8>,
+    /// Makes the files that it boots with, whatever it is to do.
+    pub base: &'a dyn Fn() -> Result<Image, LabError>,
+    /// Name of what is in them beside this program.
+    pub base_name: String,
+    /// Files of this run.
+    pub(crate) files: RunFiles,
+    /// Cache of snapshots; `None` where it boots whatever there is.
+    pub kept_in: Option<&'a Cache>,
+    /// The machine has the few clocks that simulated drives go by.
+    pub few_clocks: bool,
     /// Words for the kernel's command line.
     pub append: String,
     /// Devices, in the emulator's words.
     pub devices: Vec<String>,
+    /// The last of them is plugged into a machine that begins with a snapshot.
+    pub plugged: bool,
     /// Memory in MiB.
     pub memory_mib: u32,
     /// Number of processors.
@@ -160,22 +177,47 @@ impl Drop for Running {
     }
 }
 
-/// Boots, hands each message to `hear`, and returns when the machine is off. The guest's last word must be
-/// [`Message::Done`], unless the drives' power was cut.
-pub fn run(boot: &Boot<'_>, drives: Option<&mut dyn Drives>, hear: Hear<'_>) -> Result<(), LabError> {
-    let Some(drives) = drives else { return run_alone(boot, None, hear) };
-    let bytes = u64::from(boot.memory_mib) << 20;
-    let made = memory_file(c"iostack-lab").and_then(|file| {
-        file.set_len(bytes)?;
-        Ok((file.try_clone()?, file, UnixStream::pair()?))
-    });
-    let (memory, file, (ours, theirs)) =
-        made.map_err(LabError::file("make", Path::new("the machine's memory")))?;
-    let few_clocks = !drives.shapes().is_empty();
-    let mailbox = Mailbox::new(Memory::new(file, bytes), drives);
+/// Where a machine begins.
+#[derive(Clone, Copy)]
+enum Begin<'a> {
+    /// With its files, at the firmware.
+    Boot(&'a [u8]),
+    /// The same, up to where it stops itself.
+    ToStop(&'a [u8]),
+    /// Behind its stop.
+    Kept(&'a Kept),
+}
+
+/// Boots or goes on with a snapshot, hands each message to `hear`, and returns when the machine is off. The guest's last word
+/// must be [`Message::Done`], unless the drives' power was cut.
+pub fn run(boot: &Boot<'_>, mut drives: Option<&mut dyn Drives>, hear: Hear<'_>) -> Result<(), LabError> {
+    if let Some(kept) = snapshot::kept(boot)? {
+        let again = drives.as_mut().map(|drives| &mut **drives as &mut dyn Drives);
+        match run_with_drives(boot, Begin::Kept(&kept), again, hear) {
+            Err(LabError::Snapshot(why)) => snapshot::give_up(boot, kept.folder(), &why),
+            ended => return ended,
+        }
+    }
+    let mut image = (boot.base)()?;
+    boot.files.all().for_each(|(path, bytes)| image.program(path, bytes));
+    run_with_drives(boot, Begin::Boot(&image.finish()), drives, hear)
+}
+
+fn run_with_drives(
+    boot: &Boot<'_>,
+    begin: Begin<'_>,
+    drives: Option<&mut dyn Drives>,
+    hear: Hear<'_>,
+) -> Result<(), LabError> {
+    let mut ends = Ends::default();
+    let Some(drives) = drives else { return run_alone(boot, begin, ends, hear) };
+    let made = machine_memory(boot).and_then(|file| Ok((file.try_clone()?, file, UnixStream::pair()?)));
+    let (memory, file, (ours, theirs)) = made.map_err(no_memory())?;
+    (ends.memory, ends.door) = (Some(memory), Some(theirs));
+    let mailbox = Mailbox::new(Memory::new(file, u64::from(boot.memory_mib) << 20), drives);
     std::thread::scope(|scope| {
         let answers = scope.spawn(|| mailbox.serve(ours));
-        let ran = run_alone(boot, Some(DriveEnds { memory, door: theirs, few_clocks }), hear);
+        let ran = run_alone(boot, begin, ends, hear);
         // The emulator has ended, and with it the last that could ring.
         match (ran, answers.join()) {
             (Err(LabError::Guest { .. }), Ok(Ok(Served::UntilCut))) => Ok(()),
@@ -187,64 +229,123 @@ pub fn run(boot: &Boot<'_>, drives: Option<&mut dyn Drives>, hear: Hear<'_>) -> 
     })
 }
 
-/// Descriptors of the drives' end for the emulator.
-struct DriveEnds {
-    memory: fs::File,
-    door: UnixStream,
-    /// The machine has the [`FEW_CLOCKS`] that simulated drives go by.
-    few_clocks: bool,
+/// The machine's memory, a file of ours.
+fn machine_memory(boot: &Boot<'_>) -> io::Result<fs::File> {
+    let file = memory_file(c"iostack-lab")?;
+    file.set_len(u64::from(boot.memory_mib) << 20)?;
+    Ok(file)
+}
+
+fn no_memory() -> impl FnOnce(io::Error) -> LabError {
+    LabError::file("make", Path::new("the machine's memory"))
+}
+
+/// Descriptors for the emulator.
+#[derive(Default)]
+struct Ends {
+    memory: Option<fs::File>,
+    /// The drives' end.
+    door: Option<UnixStream>,
+    monitor: Option<UnixStream>,
+}
+
+/// Takes what the guest's memory and devices are, and where it looks for files.
+pub(super) type Keep<'a> = &'a mut dyn FnMut(&mut Monitor, &fs::File, Vec<(u64, u64)>) -> io::Result<()>;
+
+/// Boots without what belongs to one run, and lets `keep` look at the machine where it stopped itself.
+pub(super) fn boot_to_stop(boot: &Boot<'_>, keep: Keep<'_>) -> Result<(), LabError> {
+    let image = (boot.base)()?.finish();
+    let memory = machine_memory(boot).map_err(no_memory())?;
+    let (ours, theirs) = UnixStream::pair().map_err(no_memory())?;
+    let ends = Ends { memory: memory.try_clone().ok(), monitor: Some(theirs), door: None };
+    let mut running = start(boot, Begin::ToStop(&image), &ends)?;
+    drop(ends);
+    let mut keep = |places| keep(&mut Monitor::open(ours.try_clone()?)?, &memory, places);
+    match listen(&mut running, boot, &mut |_| {}) {
+        Err(RunEnd::Stopped(places)) => {
+            keep(places).map_err(|error| LabError::Snapshot(format!("it cannot be kept ({error})")))
+        }
+        ended => Err(explained(boot, ended.err().unwrap_or(RunEnd::Early), running)),
+    }
 }
 
 /// The guest's console is in the file `console`, the emulator's own words in `emulator`.
-fn run_alone(boot: &Boot<'_>, outside: Option<DriveEnds>, hear: Hear<'_>) -> Result<(), LabError> {
-    let mut running = start(boot, outside.as_ref())?;
-    drop(outside);
+fn run_alone(boot: &Boot<'_>, begin: Begin<'_>, mut ends: Ends, hear: Hear<'_>) -> Result<(), LabError> {
+    let mut running = if let Begin::Kept(kept) = begin {
+        go_on(boot, kept, &mut ends)?
+    } else {
+        start(boot, begin, &ends)?
+    };
+    drop(ends);
     if boot.interactive {
         while running.0.try_wait().is_ok_and(|ended| ended.is_none()) && !boot.stop.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(50));
         }
         return Ok(());
     }
-    let stdout = running.0.stdout.take().expect("it was piped");
-    let ended = listen(stdout, Patience::new(boot.limit, running.0.id()), boot, hear);
-    let status = if ended.is_ok() { running.0.wait().ok() } else { None };
+    match listen(&mut running, boot, hear) {
+        Ok(()) => Ok(()),
+        Err(ended) => Err(explained(boot, ended, running)),
+    }
+}
+
+/// Starts the emulator with a snapshot. Whatever goes wrong, the guest has not run.
+fn go_on(boot: &Boot<'_>, kept: &Kept, ends: &mut Ends) -> Result<Running, LabError> {
+    let of_snapshot = |error: io::Error| {
+        let said = fs::read_to_string(boot.scratch.path("emulator")).unwrap_or_default();
+        LabError::Snapshot([error.to_string(), last_lines(&said, 3)].join(" ").trim_end().to_owned())
+    };
+    if ends.memory.is_none() {
+        ends.memory = Some(machine_memory(boot).map_err(no_memory())?);
+    }
+    if let Some(memory) = &ends.memory {
+        kept.fill(memory, &boot.files.packed()).map_err(of_snapshot)?;
+    }
+    let (ours, theirs) = UnixStream::pair().map_err(of_snapshot)?;
+    ends.monitor = Some(theirs);
+    let running = start(boot, Begin::Kept(kept), ends)?;
+    ends.monitor = None;
+    let went_on = Monitor::open(ours).and_then(|mut monitor| kept.resume(&mut monitor, plugged(boot)));
+    went_on.map_err(of_snapshot).map(|()| running)
+}
+
+/// Error of a run that ended too early.
+fn explained(boot: &Boot<'_>, ended: RunEnd, running: Running) -> LabError {
     drop(running);
     let told = |name: &str| {
         let bytes = fs::read(boot.scratch.path(name)).unwrap_or_default();
         telling_lines(&plain(&String::from_utf8_lossy(&bytes)))
     };
-    match ended {
-        Ok(()) => Ok(()),
-        Err(RunEnd::Interrupted) => Err(LabError::Interrupted),
-        Err(ended) => {
-            let said = told("emulator");
-            let what = match ended {
-                RunEnd::Failed(text) => format!("the guest failed: {text}"),
-                RunEnd::Limit => format!(
-                    "the guest did not go on for {} s of its own, or {} s by the clock, and was ended; give it more with \
-                     --time-limit",
-                    boot.limit.as_secs(),
-                    boot.limit.as_secs() * u64::from(WALL_TIMES)
-                ),
-                _ => format!("the guest ended before its work was done{}", status_text(status)),
-            };
-            let what = if said.is_empty() { what } else { format!("{what} (the emulator said: {said})") };
-            let log = told("console");
-            let why = if lacks_memory(&log) { "out of memory; give it more with --memory-mib: " } else { "" };
-            Err(LabError::Guest { what: format!("{why}{what}"), log })
-        }
-    }
+    let said = told("emulator");
+    let what = match ended {
+        RunEnd::Interrupted => return LabError::Interrupted,
+        RunEnd::Failed(text) => format!("the guest failed: {text}"),
+        RunEnd::Limit => format!(
+            "the guest did not go on for {} s of its own, or {} s by the clock, and was ended; give it more with \
+             --time-limit",
+            boot.limit.as_secs(),
+            boot.limit.as_secs() * u64::from(WALL_TIMES)
+        ),
+        _ => "the guest ended before its work was done".to_owned(),
+    };
+    let what = if said.is_empty() { what } else { format!("{what} (the emulator said: {said})") };
+    let log = told("console");
+    let why = if lacks_memory(&log) { "out of memory; give it more with --memory-mib: " } else { "" };
+    LabError::Guest { what: format!("{why}{what}"), log }
 }
 
 /// Starts the emulator.
-fn start(boot: &Boot<'_>, outside: Option<&DriveEnds>) -> Result<Running, LabError> {
+fn start(boot: &Boot<'_>, begin: Begin<'_>, ends: &Ends) -> Result<Running, LabError> {
     let [initrd, log, errors] = ["initrd", "console", "emulator"].map(|name| boot.scratch.path(name));
-    fs::write(&initrd, &boot.image).map_err(LabError::file("write", &initrd))?;
-    let mut command = boot.qemu.command();
-    command.args(arguments(boot, &initrd, &log, outside));
-    if let Some(ends) = outside {
-        keeps(&mut command, [ends.memory.as_raw_fd(), ends.door.as_raw_fd()]);
+    if let Begin::Boot(image) | Begin::ToStop(image) = begin {
+        fs::write(&initrd, image).map_err(LabError::file("write", &initrd))?;
     }
+    let mut command = boot.qemu.command();
+    command.args(arguments(boot, begin, &initrd, &log, ends));
+    let sockets = [&ends.door, &ends.monitor].into_iter().flatten().map(AsRawFd::as_raw_fd);
+    let state = if let Begin::Kept(kept) = begin { Some(kept.state()) } else { None };
+    let files = ends.memory.iter().chain(state).map(AsRawFd::as_raw_fd);
+    keeps(&mut command, sockets.chain(files).collect());
     if boot.interactive {
         command.stdout(Stdio::inherit()).stdin(Stdio::inherit());
     } else {
@@ -261,10 +362,6 @@ fn start(boot: &Boot<'_>, outside: Option<&DriveEnds>) -> Result<Running, LabErr
     }
     let spawned = command.spawn();
     Ok(Running(spawned.map_err(|source| not_started(&command, "start the emulator", &source))?))
-}
-
-fn status_text(status: Option<std::process::ExitStatus>) -> String {
-    status.map(|status| format!(" ({status})")).unwrap_or_default()
 }
 
 /// True when the kernel says that its memory was too small.
@@ -302,10 +399,14 @@ enum RunEnd {
     Failed(String),
     Limit,
     Interrupted,
+    /// It stopped itself, and looks for files in these places.
+    Stopped(Vec<(u64, u64)>),
 }
 
-fn listen(out: ChildStdout, mut patience: Patience, boot: &Boot<'_>, hear: Hear<'_>) -> Result<(), RunEnd> {
+fn listen(running: &mut Running, boot: &Boot<'_>, hear: Hear<'_>) -> Result<(), RunEnd> {
     let (say, limit) = (boot.say, boot.limit);
+    let mut patience = Patience::new(limit, running.0.id());
+    let out = running.0.stdout.take().expect("it was piped");
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         for line in BufReader::new(out).lines().map_while(Result::ok) {
@@ -314,7 +415,7 @@ fn listen(out: ChildStdout, mut patience: Patience, boot: &Boot<'_>, hear: Hear<
             }
         }
     });
-    let (mut done, mut warned) = (false, false);
+    let mut warned = false;
     loop {
         if !warned && patience.silent() > limit / 3 {
             say(&silence(patience.silent(), limit));
@@ -324,15 +425,19 @@ fn listen(out: ChildStdout, mut patience: Patience, boot: &Boot<'_>, hear: Hear<
             Ok(line) => match serde_json::from_str::<Message>(&line) {
                 Ok(Message::Failed(text)) => return Err(RunEnd::Failed(text)),
                 Ok(Message::Waits(text)) => say(&text),
+                Ok(Message::Stops(places)) => return Err(RunEnd::Stopped(places)),
                 Ok(message) => {
-                    done |= matches!(message, Message::Done);
                     patience.restart();
                     hear(&message);
+                    if matches!(message, Message::Done) {
+                        // How a machine is switched off takes longer than many a run.
+                        return Ok(());
+                    }
                 }
                 // The firmware writes to the same port before the kernel runs.
                 Err(_) => {}
             },
-            Err(RecvTimeoutError::Disconnected) => return if done { Ok(()) } else { Err(RunEnd::Early) },
+            Err(RecvTimeoutError::Disconnected) => return Err(RunEnd::Early),
             Err(_) if boot.stop.load(Ordering::Relaxed) => return Err(RunEnd::Interrupted),
             Err(_) if patience.is_over() => return Err(RunEnd::Limit),
             Err(_) => {}
@@ -350,7 +455,8 @@ fn silence(silent: Duration, limit: Duration) -> String {
     )
 }
 
-fn arguments(boot: &Boot<'_>, initrd: &Path, log: &Path, outside: Option<&DriveEnds>) -> Vec<String> {
+/// Words that make the machine, whichever its run.
+fn machine_words(boot: &Boot<'_>) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut put = |list: &[&str]| words.extend(list.iter().map(|word| (*word).to_owned()));
     match boot.accelerator {
@@ -360,29 +466,47 @@ fn arguments(boot: &Boot<'_>, initrd: &Path, log: &Path, outside: Option<&DriveE
     }
     put(&["-cpu", if boot.accelerator == Accelerator::Kvm { "host" } else { PROCESSOR }]);
     put(&["-rtc", "base=2020-01-01,clock=vm", "-seed", "1"]);
-    put(&["-machine", if outside.is_some_and(|ends| ends.few_clocks) { FEW_CLOCKS } else { "q35,hpet=off" }]);
+    put(&["-machine", if boot.few_clocks { FEW_CLOCKS } else { "q35,hpet=off" }]);
     put(&["-m", &boot.memory_mib.to_string(), "-smp", &boot.processors.to_string()]);
-    put(&["-kernel", &boot.kernel.image.to_string_lossy(), "-initrd", &initrd.to_string_lossy()]);
-    if let Some((file, address)) = &boot.kernel.memory {
-        let file = file.to_string_lossy().replace(',', ",,");
-        put(&["-device", &format!("loader,file={file},addr={address:#x},force-raw=on")]);
-    }
-    put(&["-append", &boot.append]);
+    put(&["-kernel", &boot.kernel.image.to_string_lossy(), "-append", &boot.append]);
     put(&["-display", "none", "-nodefaults", "-no-user-config", "-no-reboot"]);
+    // The port by which a guest stops itself.
+    put(&["-device", "pvpanic"]);
+    words
+}
+
+/// All words that a snapshot depends on.
+pub(super) fn key_words(boot: &Boot<'_>) -> Vec<String> {
+    let mut words = machine_words(boot);
+    words.extend(boot.kernel.memory.iter().map(|(file, address)| format!("{}@{address:#x}", file.display())));
+    words
+}
+
+fn arguments(boot: &Boot<'_>, begin: Begin<'_>, initrd: &Path, log: &Path, ends: &Ends) -> Vec<String> {
+    let mut words = machine_words(boot);
+    let mut put = |list: &[&str]| words.extend(list.iter().map(|word| (*word).to_owned()));
+    if let Begin::Kept(_) = begin {
+        put(&["-incoming", "defer"]);
+    } else {
+        put(&["-initrd", &initrd.to_string_lossy()]);
+        if let Some((file, address)) = &boot.kernel.memory {
+            let file = file.to_string_lossy().replace(',', ",,");
+            put(&["-device", &format!("loader,file={file},addr={address:#x},force-raw=on")]);
+        }
+    }
+    put(&["-action", if let Begin::ToStop(_) = begin { "panic=pause" } else { "panic=none" }]);
     if boot.interactive {
         put(&["-serial", "mon:stdio"]);
     } else {
         put(&["-serial", &format!("file:{}", log.display())]);
         put(&["-chardev", "stdio,id=lab,signal=off", "-device", "isa-debugcon,iobase=0x402,chardev=lab"]);
     }
-    if let Some(plugin) = boot.plugin {
-        let out = boot.counts.as_ref().map(|out| format!(",out={}", out.display())).unwrap_or_default();
-        let door = outside.map(|ends| format!(",door={}", ends.door.as_raw_fd())).unwrap_or_default();
-        put(&["-plugin", &format!("{}{out}{door}", plugin.display())]);
+    if let Some(monitor) = &ends.monitor {
+        let socket = format!("socket,id=monitor,fd={}", monitor.as_raw_fd());
+        put(&["-chardev", &socket, "-mon", "chardev=monitor,mode=control"]);
     }
-    if let Some(ends) = outside {
-        let (size, file) = (boot.memory_mib, ends.memory.as_raw_fd());
-        let path = format!("/proc/self/fd/{file}");
+    if let Some(memory) = &ends.memory {
+        let (size, path) = (boot.memory_mib, format!("/proc/self/fd/{}", memory.as_raw_fd()));
         put(&[
             "-object",
             &format!("memory-backend-file,id=memory,size={size}M,mem-path={path},share=on"),
@@ -390,6 +514,28 @@ fn arguments(boot: &Boot<'_>, initrd: &Path, log: &Path, outside: Option<&DriveE
             "memory-backend=memory",
         ]);
     }
-    words.extend(boot.devices.iter().cloned());
+    if !boot.few_clocks && !matches!(begin, Begin::Boot(_)) {
+        // Its only place for a device that comes later.
+        put(&["-device", "pcie-root-port,id=later,chassis=1"]);
+    }
+    if let Begin::ToStop(_) = begin {
+        return words;
+    }
+    if let Some(plugin) = boot.plugin {
+        let out = boot.counts.as_ref().map(|out| format!(",out={}", out.display())).unwrap_or_default();
+        let door = ends.door.as_ref().map(|door| format!(",door={}", door.as_raw_fd())).unwrap_or_default();
+        put(&["-plugin", &format!("{}{out}{door}", plugin.display())]);
+    }
+    let left_out = if boot.plugged && matches!(begin, Begin::Kept(_)) { 2 } else { 0 };
+    words.extend_from_slice(&boot.devices[..boot.devices.len() - left_out]);
     words
+}
+
+/// The device to plug in, in the monitor's words.
+fn plugged(boot: &Boot<'_>) -> Option<Value> {
+    let words = boot.devices.last().filter(|_| boot.plugged)?;
+    let (driver, properties) = words.split_once(',').unwrap_or((words, ""));
+    let properties = properties.split(',').filter_map(|one| one.split_once('='));
+    let all = properties.chain([("driver", driver), ("bus", "later")]);
+    Some(all.map(|(name, value)| (name.to_owned(), Value::from(value))).collect())
 }

@@ -1,5 +1,6 @@
 //! The emulator: the machine's own, or fetched.
 
+use std::path::Path;
 use std::process::Command;
 
 use super::cache::Cache;
@@ -27,6 +28,11 @@ impl Qemu {
         let text =
             output(tool.command().arg("--version"), act, "; remove the cache's folder `tool` and try again")?;
         Ok(Qemu { tool, version: version_of(&text).unwrap_or_default() })
+    }
+
+    /// File of the program.
+    pub fn program(&self) -> &Path {
+        self.tool.program()
     }
 
     /// A command line that begins with the program, its libraries and its firmware.

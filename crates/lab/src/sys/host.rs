@@ -6,9 +6,9 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// The program has these descriptors of ours, too.
-pub(crate) fn keeps(command: &mut Command, descriptors: [RawFd; 2]) {
+pub(crate) fn keeps(command: &mut Command, descriptors: Vec<RawFd>) {
     let keep = move || {
-        for descriptor in descriptors {
+        for &descriptor in &descriptors {
             // SAFETY: takes numbers; the descriptor is this process's own copy.
             if unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) } != 0 {
                 return Err(io::Error::last_os_error());

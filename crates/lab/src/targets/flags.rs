@@ -76,6 +76,9 @@ pub struct LabFlags {
     /// Commands that each simulated drive takes at once, 1 to 1024 [256].
     #[arg(long, value_name = "COUNT", help_heading = HEADING, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub drive_depth: Option<u32>,
+    /// Boot the machine, although there may be a snapshot to begin with.
+    #[arg(long, help_heading = HEADING)]
+    pub fresh_boot: bool,
     /// Seconds without a word after which the machine is given up; not those
     /// in which it waits for a processor [180].
     #[arg(long, value_name = "SECONDS", help_heading = HEADING)]
@@ -122,6 +125,7 @@ impl LabFlags {
             ("--layer", self.layer.clone()),
             ("--module", self.module.clone()),
             ("--drive-depth", one(self.drive_depth.as_ref())),
+            ("--fresh-boot", one(self.fresh_boot.then(String::new).as_ref())),
             ("--time-limit", one(self.time_limit.as_ref())),
         ]
     }

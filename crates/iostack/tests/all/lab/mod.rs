@@ -13,6 +13,7 @@ mod left_behind;
 mod programs;
 mod sheets;
 mod simulated;
+mod snapshots;
 mod stages;
 
 use serde_json::Value;

@@ -9,6 +9,10 @@ pub(crate) fn write_port(_bytes: &[u8]) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, NO_GUEST))
 }
 
+pub(crate) fn stop_machine() -> io::Result<()> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, NO_GUEST))
+}
+
 macro_rules! mark {
     ($($name:ident)*) => {
         $(pub(crate) fn $name() {

@@ -17,7 +17,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 
 pub(crate) use processor::{
-    mark_begin, mark_count, mark_dump, mark_end, mark_order, mark_trace, ticks, transfer, write_port,
+    mark_begin, mark_count, mark_dump, mark_end, mark_order, mark_trace, stop_machine, ticks, transfer,
+    write_port,
 };
 pub(crate) use queue::GuestQueue;
 
@@ -28,6 +29,42 @@ fn checked(status: i64) -> io::Result<()> {
 fn text(path: &Path) -> io::Result<CString> {
     use std::os::unix::ffi::OsStrExt;
     Ok(CString::new(path.as_os_str().as_bytes())?)
+}
+
+/// Memory of this process that lies where it lies.
+pub(crate) struct Resident {
+    at: *const u8,
+    length: usize,
+}
+
+impl Resident {
+    pub(crate) fn new(length: usize) -> io::Result<Resident> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE | libc::MAP_LOCKED;
+        let rights = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), length, rights, flags, -1, 0) };
+        if at == libc::MAP_FAILED {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(Resident { at: at.cast(), length })
+        }
+    }
+
+    pub(crate) fn address(&self) -> u64 {
+        self.at as u64
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: the mapping is as long, and is there as long as this; nobody writes while the machine runs.
+        unsafe { std::slice::from_raw_parts(self.at, self.length) }
+    }
+}
+
+impl Drop for Resident {
+    fn drop(&mut self) {
+        // SAFETY: unmaps what was mapped; no slice of it is left.
+        unsafe { libc::munmap(self.at.cast_mut().cast(), self.length) };
+    }
 }
 
 /// Mounts a file system, without programs on it: what a device brings past the emulated processor could be run as what the

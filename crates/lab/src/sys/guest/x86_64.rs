@@ -9,22 +9,33 @@ use super::checked;
 /// Port at which the emulator listens for the guest's messages: that of its debug console.
 const PORT: u16 = 0x402;
 
+/// Port of its panic device.
+const STOP_PORT: u16 = 0x505;
+
 /// Writes to the debug console. The port is open only meanwhile: a thread that has one carries a bitmap of its ports, which the
 /// kernel looks at each time it returns to user space (`tss_update_io_bitmap`), and every I/O would pay for it.
 pub(crate) fn write_port(bytes: &[u8]) -> io::Result<()> {
-    port_rights(true)?;
+    port_rights(PORT, true)?;
     // SAFETY: reads `bytes.len()` bytes at the pointer, which are there; the port was opened.
     unsafe {
         asm!("rep outsb", inlateout("rsi") bytes.as_ptr() => _, inlateout("rcx") bytes.len() => _, in("dx") PORT,
              options(nostack, preserves_flags, readonly));
     }
     // Without its last port a thread is without the bitmap (`ksys_ioperm` of arch/x86/kernel/ioport.c).
-    port_rights(false)
+    port_rights(PORT, false)
 }
 
-fn port_rights(open: bool) -> io::Result<()> {
+/// Stops the machine as a panic would, before the next instruction. It returns when the machine goes on.
+pub(crate) fn stop_machine() -> io::Result<()> {
+    port_rights(STOP_PORT, true)?;
+    // SAFETY: writes a byte to a port, which was opened. Memory may have changed behind it.
+    unsafe { asm!("out dx, al", in("dx") STOP_PORT, in("al") 1_u8, options(nostack, preserves_flags)) };
+    port_rights(STOP_PORT, false)
+}
+
+fn port_rights(port: u16, open: bool) -> io::Result<()> {
     // SAFETY: gives this thread one port, of a device that only takes bytes, or takes it back.
-    checked(i64::from(unsafe { libc::ioperm(u64::from(PORT), 1, i32::from(open)) }))
+    checked(i64::from(unsafe { libc::ioperm(u64::from(port), 1, i32::from(open)) }))
 }
 
 macro_rules! mark {
