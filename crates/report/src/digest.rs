@@ -122,7 +122,7 @@ fn sentence(repro: &Repro) -> String {
     )
 }
 
-/// How sure the predictions are that hold, over the draws.
+/// Words for the predictions that hold, over the draws.
 fn sure(repro: &Repro) -> String {
     let Some(draws) = repro.draws else { return String::new() };
     let all = repro.experiments.iter().flat_map(|one| &one.verdicts);

@@ -68,7 +68,7 @@ fn origins_of(sheet: &Sheet, top: bool, all: &mut Vec<Origin>) {
     }
 }
 
-/// What the same number of another sheet was fitted to, of one that is assumed `as SHEET`: it is a fit here, too.
+/// Fit of the same number in another sheet, of one that is assumed `as SHEET`: it is a fit here, too.
 fn fitted_elsewhere(entry: &SheetNumber) -> Option<(Source, String)> {
     let Source::Assumed(words) = &entry.source else { return None };
     let name = words.strip_prefix("as ")?.split([' ', ',', ':']).next()?;

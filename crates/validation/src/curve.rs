@@ -17,7 +17,7 @@ pub(crate) struct Curve {
     pub(crate) vary: Option<(String, Vec<String>)>,
     /// Keys that change along with it, with as many values each.
     pub(crate) along: Vec<(String, Vec<String>)>,
-    /// What of its job no document states, and was chosen.
+    /// Parts of its job that no document states, and that were chosen.
     pub(crate) chosen: Vec<String>,
 }
 

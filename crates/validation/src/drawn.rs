@@ -10,8 +10,8 @@ use iostack_study::prediction::{Draws, drawn_tasks};
 use iostack_study::sweep::pool::Task;
 use iostack_target::{Audience, Targets};
 
-use super::answer::{Plans, reproduce};
 use super::experiment::Experiment;
+use super::together::{Plans, reproduce};
 
 /// Verdicts that others than the chosen numbers could change.
 fn is_drawn(basis: ReproBasis) -> bool {

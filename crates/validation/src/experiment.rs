@@ -104,7 +104,7 @@ impl Experiment {
         self.verdicts.iter().map(|verdict| verdict.written.says.as_str())
     }
 
-    /// What its own claims stand in, as a document that was never published.
+    /// Document of its own claims, as a document that was never published.
     pub(crate) fn own_documents(&self) -> impl Iterator<Item = ReproDocument> {
         let document = |id: &String| ReproDocument {
             id: id.clone(),

@@ -24,6 +24,7 @@ pub(crate) mod lines;
 pub(crate) mod predicate;
 pub(crate) mod published;
 pub(crate) mod raw;
+mod together;
 pub(crate) mod worked;
 
 #[cfg(test)]

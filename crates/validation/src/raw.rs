@@ -89,7 +89,7 @@ pub(super) struct RawCurve {
     /// Keys that change along with it, point by point: as many values each.
     #[serde(default)]
     pub(super) along: Vec<String>,
-    /// What of its job no document states: each counts as a parameter that was fitted.
+    /// Parts of its job that no document states: each counts as a parameter that was fitted.
     #[serde(default)]
     pub(super) chosen: Vec<String>,
 }

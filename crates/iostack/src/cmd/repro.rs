@@ -16,7 +16,7 @@ use crate::exit::Ended;
 use crate::talk::{self, Talk, paragraph};
 use crate::written::{self, OutputArg};
 
-/// What belongs to published experiments alone.
+/// Flags of published experiments alone.
 const NOT_VALIDATED: [&str; 7] = ["experiments", "lab", "costs", "draws", "list", "markdown", "svg"];
 
 /// Arguments of `iostack repro`.

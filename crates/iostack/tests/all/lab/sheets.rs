@@ -7,7 +7,7 @@ use crate::turn::turn_or_skip;
 /// Folders of the built-in sheets by their kind.
 const FOLDERS: [(&str, &str); 3] = [("os", "systems"), ("fs", "filesystems"), ("scheduler", "schedulers")];
 
-/// Where the search for a tag begins is drawn at boot: the counts of two boots differ by some instructions.
+/// Counts of two boots differ by some instructions: a boot draws where the search for a tag begins.
 const HINTS: f64 = 16.0;
 
 /// Value of a key in the text of a sheet.

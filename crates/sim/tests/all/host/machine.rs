@@ -11,7 +11,7 @@ pub(crate) const SYSCALL: u64 = 1_000;
 pub(crate) const SUBMIT: u64 = 2_000 + 3_100 + 1_300 + 1_700;
 pub(crate) const COMPLETE: u64 = 610 + 1_100 + 1_900;
 pub(crate) const INTERRUPT: u64 = 1_200 + 4_600;
-/// Of the adapter's driver: down, up, and for an interrupt.
+/// Clocks of the adapter's driver: down, up, and for an interrupt.
 pub(crate) const DRIVER: [u64; 3] = [1_700, 610, 4_600];
 pub(crate) const SWITCH_OUT: u64 = 2_500;
 pub(crate) const SWITCH_IN: u64 = 2_200;
