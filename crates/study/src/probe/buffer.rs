@@ -63,6 +63,8 @@ const MISFIT: f64 = 0.25;
 const STALL: f64 = 0.15;
 /// Parts of a burst where there are dips.
 const PARTS: u64 = 4;
+/// What ends in less time, ns, is reaped together.
+const AT_ONCE: u64 = 2_000;
 /// Points of the curve that are kept.
 const KEPT: usize = 200;
 
@@ -151,18 +153,18 @@ fn measure(prober: &mut Prober<'_>, size: u64, volume: u64) -> Option<Burst> {
     let (io_count, runtime) = (Some(each * parts), Some(LONGEST));
     let job = Job { io_count, runtime, think, start_delay: idle, slice: LONGEST, ..job };
     let outcome = prober.run(&Prober::logged(job))?;
-    // Those that were reaped when the pause was over are of the part before.
-    let soon = outcome.log.iter().filter(|entry| parts == 1 || entry.latency < IDLE);
-    let mut ended: Vec<(u64, u32)> = soon.map(|entry| (entry.time.0, entry.length)).collect();
+    let mut ended: Vec<(u64, u32)> = outcome.log.iter().map(|entry| (entry.time.0, entry.length)).collect();
     ended.sort_unstable();
-    Some(Burst { size, points: quickest(&ended, if parts == 1 { u64::MAX } else { IDLE.0 }) })
+    let points = if parts == 1 { grown(&ended) } else { quickest(&ended, IDLE.0) };
+    Some(Burst { size, points })
 }
 
-/// The quickest part of what has ended; pauses between parts are this long, ns, or longer.
+/// The quickest part of what has ended; pauses between parts are this long, ns, or longer. What ended in a pause is reaped at once after it.
 fn quickest(ended: &[(u64, u32)], pause: u64) -> Vec<(f64, f64)> {
-    let parts = ended.chunk_by(|a, b| b.0 - a.0 < pause).map(grown);
+    let parts = ended.chunk_by(|a, b| b.0 - a.0 < pause);
+    let parts = parts.map(|part| grown(&part[part.partition_point(|entry| entry.0 - part[0].0 < AT_ONCE)..]));
     let rate = |part: &[(f64, f64)]| part.last().map_or(0.0, |last| last.1 / last.0.max(1e-9));
-    parts.max_by(|a, b| rate(a).total_cmp(&rate(b))).unwrap_or_default()
+    parts.filter(|part| part.len() > 1).max_by(|a, b| rate(a).total_cmp(&rate(b))).unwrap_or_default()
 }
 
 /// Bytes that are through over time since the first were.
@@ -223,12 +225,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_several_bursts_with_pauses_between_the_quickest_is_taken() {
+    fn of_several_bursts_with_pauses_between_the_quickest_is_taken_without_what_ended_in_the_pause() {
         let burst = |start: u64, each: u64| (0..4).map(move |at| (start + at * each, 4096));
-        let ended: Vec<(u64, u32)> = burst(0, 20).chain(burst(1000, 10)).chain(burst(2000, 30)).collect();
-        let times: Vec<u64> =
-            quickest(&ended, 500).iter().map(|point| (point.0 * 1e9).round() as u64).collect();
+        let late = [(1_000_000, 4096), (1_000_100, 4096)];
+        let ended =
+            burst(0, 20_000).chain(late).chain(burst(1_020_000, 10_000)).chain(burst(2_000_000, 30_000));
+        let points = quickest(&ended.collect::<Vec<_>>(), 500_000);
+        let times: Vec<u64> = points.iter().map(|point| (point.0 * 1e6).round() as u64).collect();
         assert_eq!(times, [0, 10, 20, 30]);
-        assert_eq!(quickest(&ended, u64::MAX).len(), 12);
+        assert_eq!(points[3].1 as u64, 4 * 4096);
     }
 }
