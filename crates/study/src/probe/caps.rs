@@ -78,7 +78,7 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
     }
     let dips = background::of_run(outcome.as_ref(), &missing);
     let mut large = large(prober);
-    if let (Some(period), Some(outcome)) = (dips.value, &outcome) {
+    if let (Some(_), Some(outcome)) = (dips.value, &outcome) {
         // Dips take from all rates alike: a limit is the rate between them.
         let between = background::between(outcome);
         for (_, rate, shared) in &mut prober.plateaus {
@@ -87,7 +87,7 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
         for point in &mut large {
             point.2 *= between;
         }
-        prober.dips = Some((period.mean, between));
+        prober.dips = Some(between);
     }
     prober.large = large.iter().map(|point| point.2).fold(0.0, f64::max);
     let are_told = prober.small_reads.as_ref().is_some_and(|finding| finding.value.is_some());
@@ -294,7 +294,7 @@ pub(crate) fn held(
     of_size: Option<(Bytes, f64)>,
 ) -> Vec<ProbeFinding> {
     let (request, link) = (prober.small(), prober.link);
-    let between = prober.dips.map_or(1.0, |dips| dips.1);
+    let between = prober.dips.unwrap_or(1.0);
     let (small, of_size) =
         (small.map(|rate| rate * between), of_size.map(|(size, rate)| (size, rate * between)));
     let [iops, bytes] = &prober.capped[..] else { return Vec::new() };
