@@ -10,7 +10,7 @@
 //! ```
 
 use iostack_model::answers::{ProbeFinding, ProbePoint, ProbeUnit};
-use iostack_model::{Bytes, Direction, Interval, Job, Mix, Nanos, Think};
+use iostack_model::{Bytes, Direction, Interval, Job, Mix, Nanos, Outcome};
 
 use super::finding::{ProbeSubject, around, curve, part};
 use super::hinge::{Hinge, hinge};
@@ -61,8 +61,7 @@ const INSIDE: f64 = 0.6;
 const MISFIT: f64 = 0.25;
 /// A wait for the first program, as a share of it: until then nothing leaves the buffer.
 const STALL: f64 = 0.15;
-/// Parts of a burst where there are dips.
-const PARTS: u64 = 4;
+const DIPS: &str = "something takes the rate away every so often, and a burst may bend because of it";
 /// Points of the curve that are kept.
 const KEPT: usize = 200;
 
@@ -85,8 +84,7 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
                 let missing = prober.missing();
                 return [BUFFER, DRAIN, PROGRAM].map(|subject| subject.untold(&missing)).into();
             };
-            let whole = burst.points.last().map_or(0.0, |last| last.1);
-            let bend = hinge(&burst.points, SLOWER).filter(|bend| bend.height < INSIDE * whole);
+            let bend = hinge(&burst.points, SLOWER).filter(|bend| bend.height < INSIDE * volume as f64);
             match bend {
                 Some(bend) if bend.height >= 2.0 * size as f64 => {
                     if let Some(reason) = prober.limits.reason(bend.fast, Bytes(size)) {
@@ -97,6 +95,9 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
                     }
                     prober.drain = Some(bend.slow);
                     let mut found = found(&burst, bend, prober.program_ns);
+                    if prober.dips.is_some() {
+                        found[0] = BUFFER.finding(Err(DIPS.to_owned()), Bytes(size), drawn(&burst));
+                    }
                     prober.buffer = found[0].value.map(|buffer| buffer.mean);
                     found.push(program(prober, bend.slow, &found[1]));
                     return found;
@@ -133,47 +134,26 @@ fn program(prober: &Prober<'_>, drain: f64, burst: &ProbeFinding) -> ProbeFindin
     PROGRAM.finding(found, burst.request, burst.curve.clone())
 }
 
-/// A burst; where dips take from the rate, the quickest of several parts of it.
 fn measure(prober: &mut Prober<'_>, size: u64, volume: u64) -> Option<Burst> {
-    let mut job = prober.job(Mix::WRITE, Bytes(size), DEPTH);
+    let job = prober.job(Mix::WRITE, Bytes(size), DEPTH);
+    let each = volume / size / u64::from(job.threads);
     let idle = if prober.is_virtual() { Nanos(0) } else { IDLE };
-    let parts = prober.dips.map_or(1, |_| PARTS);
-    if !job.engine.is_synchronous() && parts > 1 {
-        // Parts of several threads would not begin together.
-        (job.threads, job.queue_depth) = (1, DEPTH);
-    }
-    let each = volume / size / u64::from(job.threads) / parts;
-    // A pause of whole periods and a part of one: not every part begins in a dip.
-    let pause =
-        prober.dips.map(|(period, _)| (IDLE.as_secs_f64() / period).ceil() * period + period / PARTS as f64);
-    let think =
-        pause.map(|pause| Think { time: Nanos((pause * 1e9) as u64), every: each as u32, spin: Nanos(0) });
-    let (io_count, runtime) = (Some(each * parts), Some(LONGEST));
-    let job = Job { io_count, runtime, think, start_delay: idle, slice: LONGEST, ..job };
+    let job = Job { io_count: Some(each), runtime: Some(LONGEST), start_delay: idle, slice: LONGEST, ..job };
     let outcome = prober.run(&Prober::logged(job))?;
-    // Those that were reaped when the pause was over are of the part before.
-    let soon = outcome.log.iter().filter(|entry| parts == 1 || entry.latency < IDLE);
-    let mut ended: Vec<(u64, u32)> = soon.map(|entry| (entry.time.0, entry.length)).collect();
-    ended.sort_unstable();
-    Some(Burst { size, points: quickest(&ended, if parts == 1 { u64::MAX } else { IDLE.0 }) })
-}
-
-/// The quickest part of what has ended; pauses between parts are this long, ns, or longer.
-fn quickest(ended: &[(u64, u32)], pause: u64) -> Vec<(f64, f64)> {
-    let parts = ended.chunk_by(|a, b| b.0 - a.0 < pause).map(grown);
-    let rate = |part: &[(f64, f64)]| part.last().map_or(0.0, |last| last.1 / last.0.max(1e-9));
-    parts.max_by(|a, b| rate(a).total_cmp(&rate(b))).unwrap_or_default()
+    Some(Burst { size, points: grown(&outcome) })
 }
 
 /// Bytes that are through over time since the first were.
-fn grown(ended: &[(u64, u32)]) -> Vec<(f64, f64)> {
+fn grown(outcome: &Outcome) -> Vec<(f64, f64)> {
+    let mut ended: Vec<(u64, u32)> = outcome.log.iter().map(|entry| (entry.time.0, entry.length)).collect();
+    ended.sort_unstable();
     let first = ended.first().map_or(0, |entry| entry.0);
     let mut bytes = 0.0;
-    let sum = |&(time, length): &(u64, u32)| {
+    let sum = |(time, length): (u64, u32)| {
         bytes += f64::from(length);
         ((time - first) as f64 / 1e9, bytes)
     };
-    ended.iter().map(sum).collect()
+    ended.into_iter().map(sum).collect()
 }
 
 /// The buffer of a burst that bends: each station programs for `program_ns`, and frees its part of the buffer at the end.
@@ -216,19 +196,4 @@ fn drawn(burst: &Burst) -> iostack_model::answers::ProbeCurve {
     let every = burst.points.len().div_ceil(KEPT).max(1);
     let points = burst.points.iter().step_by(every).map(|&(x, y)| ProbePoint { x, y: Interval::exact(y) });
     curve(("time", ProbeUnit::Seconds), ("bytes written", ProbeUnit::Bytes), points.collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_several_bursts_with_pauses_between_the_quickest_is_taken() {
-        let burst = |start: u64, each: u64| (0..4).map(move |at| (start + at * each, 4096));
-        let ended: Vec<(u64, u32)> = burst(0, 20).chain(burst(1000, 10)).chain(burst(2000, 30)).collect();
-        let times: Vec<u64> =
-            quickest(&ended, 500).iter().map(|point| (point.0 * 1e9).round() as u64).collect();
-        assert_eq!(times, [0, 10, 20, 30]);
-        assert_eq!(quickest(&ended, u64::MAX).len(), 12);
-    }
 }

@@ -78,14 +78,16 @@ pub(crate) fn ask(prober: &mut Prober<'_>) -> Vec<ProbeFinding> {
     }
     let dips = background::of_run(outcome.as_ref(), &missing);
     let mut large = large(prober);
-    if let (Some(period), Some(outcome)) = (dips.value, &outcome) {
+    if let (Some(_), Some(outcome)) = (dips.value, &outcome) {
         // Dips take from all rates alike: a limit is the rate between them.
         let between = background::between(outcome);
-        prober.plateaus.iter_mut().for_each(|(_, rate, shared)| {
+        for (_, rate, shared) in &mut prober.plateaus {
             (*rate, *shared) = (*rate * between, shared.map(|shared| shared * between));
-        });
-        large.iter_mut().for_each(|point| point.2 *= between);
-        prober.dips = Some((period.mean, between));
+        }
+        for point in &mut large {
+            point.2 *= between;
+        }
+        prober.dips = Some(between);
     }
     prober.large = large.iter().map(|point| point.2).fold(0.0, f64::max);
     let are_told = prober.small_reads.as_ref().is_some_and(|finding| finding.value.is_some());
@@ -289,11 +291,12 @@ fn command(iops: &ProbeFinding, link: Option<f64>, small: Bytes) -> ProbeFinding
 pub(crate) fn held(
     prober: &mut Prober<'_>,
     small: Option<f64>,
-    sized: Option<(Bytes, f64)>,
+    of_size: Option<(Bytes, f64)>,
 ) -> Vec<ProbeFinding> {
     let (request, link) = (prober.small(), prober.link);
-    let between = prober.dips.map_or(1.0, |dips| dips.1);
-    let (small, sized) = (small.map(|rate| rate * between), sized.map(|(size, rate)| (size, rate * between)));
+    let between = prober.dips.unwrap_or(1.0);
+    let (small, of_size) =
+        (small.map(|rate| rate * between), of_size.map(|(size, rate)| (size, rate * between)));
     let [iops, bytes] = &prober.capped[..] else { return Vec::new() };
     let mut found = Vec::new();
     let told = |before: &ProbeFinding, value| ProbeFinding {
@@ -311,7 +314,7 @@ pub(crate) fn held(
         prober.limits.iops = Some(rate);
     }
     let is_link = |link: &Interval| {
-        sized.is_some_and(|(size, rate)| (rate * size.0 as f64 / link.mean - 1.0).abs() < SAME)
+        of_size.is_some_and(|(size, rate)| (rate * size.0 as f64 / link.mean - 1.0).abs() < SAME)
     };
     if let (None, Some(link)) = (bytes.value, link.filter(is_link)) {
         found.push(told(bytes, link));

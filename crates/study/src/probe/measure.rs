@@ -53,8 +53,8 @@ pub(crate) struct Prober<'a> {
     pub(crate) long_reads: Option<(f64, Job)>,
     /// Bytes per second of large reads.
     pub(crate) large: f64,
-    /// Period of dips, s, and the rate between them over the mean.
-    pub(crate) dips: Option<(f64, f64)>,
+    /// The rate between dips over the mean, where they were seen.
+    pub(crate) dips: Option<f64>,
     /// Bytes per second of large reads, where all move equally many.
     pub(crate) link: Option<Interval>,
     /// Findings on limits: on I/Os, on bytes.
