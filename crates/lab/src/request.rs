@@ -272,7 +272,9 @@ impl<'a> Lab<'a> {
         let place = disk.prepare(&self.cache, &mut files, first, self.say)?;
         let modules =
             self.modules(request, device, &kernel, &options(request, device, capacity_mib, &shapes))?;
-        modules.iter().for_each(|one| files.add(format!("{MODULES}/{}.ko", one.name), one.bytes.clone()));
+        for one in &modules {
+            files.add(format!("{MODULES}/{}.ko", one.name), one.bytes.clone());
+        }
         let symbols = self.cache.root().join("symbols").join(kernel.identity()?);
         let known_symbols = fs::read_to_string(&symbols).ok();
         let ask_symbols = counts && known_symbols.is_none();

@@ -265,7 +265,9 @@ mod tests {
         let filled = |bytes: &[(u64, &[u8])]| {
             let file = memory_file(c"test").expect("memory");
             file.set_len(1 << 20).expect("it grows");
-            bytes.iter().for_each(|(at, bytes)| file.write_all_at(bytes, *at).expect("it takes them"));
+            for (at, bytes) in bytes {
+                file.write_all_at(bytes, *at).expect("it takes them");
+            }
             file
         };
         let memory = filled(&[(5, &[1; 10]), (PIECE as u64 * 2, &[2; 3]), (PIECE as u64 * 3, &[3])]);
@@ -278,7 +280,7 @@ mod tests {
         let about = About { places, stretches, state_bytes: 7 };
         fs::write(folder.join("about"), serde_json::to_vec(&about).expect("plain data")).expect("a new file");
         let into = filled(&[]);
-        Kept::open(&folder).and_then(|kept| Ok(kept.fill(&into, b"abc"))).expect("whole").expect("it fits");
+        Kept::open(&folder).map(|kept| kept.fill(&into, b"abc")).expect("whole").expect("it fits");
         memory.write_all_at(b"ab", PIECE as u64).expect("it takes them");
         memory.write_all_at(b"c", 100).expect("it takes them");
         let all = |file: &File| {
