@@ -272,9 +272,7 @@ impl<'a> Lab<'a> {
         let place = disk.prepare(&self.cache, &mut files, first, self.say)?;
         let modules =
             self.modules(request, device, &kernel, &options(request, device, capacity_mib, &shapes))?;
-        for one in &modules {
-            files.add(format!("{MODULES}/{}.ko", one.name), one.bytes.clone());
-        }
+        add_modules(&mut files, &modules);
         let symbols = self.cache.root().join("symbols").join(kernel.identity()?);
         let known_symbols = fs::read_to_string(&symbols).ok();
         let ask_symbols = counts && known_symbols.is_none();
@@ -402,6 +400,13 @@ fn run(
         hear(message);
     })?;
     Ok(heard)
+}
+
+/// Adds the files of modules, where the guest looks for them.
+fn add_modules(files: &mut RunFiles, modules: &[Loaded]) {
+    for one in modules {
+        files.add(format!("{MODULES}/{}.ko", one.name), one.bytes.clone());
+    }
 }
 
 /// Files of the user's for the guest.
