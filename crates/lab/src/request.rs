@@ -185,8 +185,10 @@ impl BootHeard {
         }
     }
 
-    /// Adds what the plugin wrote to `out`, and the names of all addresses.
-    fn counted(self, modules: Vec<Loaded>, out: &Path) -> Result<Booted, LabError> {
+    /// Adds what the plugin wrote to `out`, and the names of all addresses; those of the kernel are kept.
+    fn counted(self, modules: Vec<Loaded>, kept: &Path, out: Option<&Path>) -> Result<Booted, LabError> {
+        let Some(out) = out else { return Ok(self.booted) };
+        keep(kept, self.symbols.as_deref().unwrap_or_default())?;
         let files: Vec<_> = modules.into_iter().map(|module| (module.name, module.bytes)).collect();
         let kallsyms = kallsyms(&self.symbols.unwrap_or_default(), &files, &self.sections)?;
         Ok(Booted { kallsyms, rounds: counts::read(out)?, ..self.booted })
@@ -268,17 +270,16 @@ impl<'a> Lab<'a> {
         let first =
             drives.as_mut().filter(|_| !shapes.is_empty()).map(|first| &mut **first as &mut dyn Drives);
         let place = disk.prepare(&self.cache, &mut files, first, self.say)?;
-        let options = options(request, device, capacity_mib, &shapes);
-        let modules = self.modules(request, device, &kernel, &options)?;
-        modules.iter().for_each(|one| files.add(format!("{MODULES}/{}.ko", one.name), one.bytes.clone()));
+        let modules =
+            self.modules(request, device, &kernel, &options(request, device, capacity_mib, &shapes))?;
+        add_modules(&mut files, &modules);
         let symbols = self.cache.root().join("symbols").join(kernel.identity()?);
         let known_symbols = fs::read_to_string(&symbols).ok();
         let ask_symbols = counts && known_symbols.is_none();
         let plan = plan(request, &modules, place, (ask_symbols, &shapes), work)?;
         files.add(PLAN, serde_json::to_vec(&plan).expect("a plan is plain data"));
-        let plugged = counts || drives.is_some();
-        let plugin = plugged.then(|| build::plugin(&self.cache, self.say)).transpose()?;
-        let out = scratch.path("counts");
+        let has_plugin = counts || drives.is_some();
+        let plugin = has_plugin.then(|| build::plugin(&self.cache, self.say)).transpose()?;
         let has_shell = interactive || !request.programs.is_empty();
         let base = || self.base(request, has_shell);
         let base_name = format!("{has_shell} {:?}", request.programs);
@@ -302,22 +303,14 @@ impl<'a> Lab<'a> {
             processors: if drives.is_some() { 1 } else { request.processors },
             accelerator: if drives.is_some() { Accelerator::Exact } else { request.accelerator },
             plugin: plugin.as_deref(),
-            counts: counts.then(|| out.clone()),
+            counts: counts.then(|| scratch.path("counts")),
             limit: request.limit,
             interactive,
             say: self.say,
         };
         let booted = Booted::begun(&kernel, &modules);
-        let mut heard = BootHeard { symbols: known_symbols, booted, ..BootHeard::default() };
-        machine::run(&boot, drives, &mut |message| {
-            heard.take(message);
-            hear(message);
-        })?;
-        if !counts {
-            return Ok(heard.booted);
-        }
-        keep(&symbols, heard.symbols.as_deref().unwrap_or_default())?;
-        heard.counted(modules, &out)
+        let heard = BootHeard { symbols: known_symbols, booted, ..BootHeard::default() };
+        run(&boot, drives, heard, hear)?.counted(modules, &symbols, boot.counts.as_deref())
     }
 
     /// Files with which every such machine boots.
@@ -392,6 +385,27 @@ impl<'a> Lab<'a> {
             loaded.push(Loaded { name, bytes, parameters, is_built });
         }
         Ok(loaded)
+    }
+}
+
+/// Runs the machine, and hears it.
+fn run(
+    boot: &Boot<'_>,
+    drives: Option<&mut dyn Drives>,
+    mut heard: BootHeard,
+    hear: &mut dyn FnMut(&Message),
+) -> Result<BootHeard, LabError> {
+    machine::run(boot, drives, &mut |message| {
+        heard.take(message);
+        hear(message);
+    })?;
+    Ok(heard)
+}
+
+/// Adds the files of modules, where the guest looks for them.
+fn add_modules(files: &mut RunFiles, modules: &[Loaded]) {
+    for one in modules {
+        files.add(format!("{MODULES}/{}.ko", one.name), one.bytes.clone());
     }
 }
 
