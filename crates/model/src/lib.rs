@@ -63,8 +63,8 @@ pub use machine::{
 pub use name_act::{NameAct, StatCall};
 pub use observe::{Carrier, Lane, LaneRequest, Observer};
 pub use outcome::{
-    Band, CpuUse, DeviceCount, Failure, Flow, Interval, IntervalFlow, LogEntry, LogSpan, Outcome, OutcomeFile,
-    ReadBack,
+    Band, CpuUse, DeviceCount, Failure, Flow, Interval, IntervalFlow, LogEntry, LogSpan, Outcome,
+    OutcomeFile, ReadBack,
 };
 pub use possible::{SCHEMA, schema};
 pub use progress::{Phase, Progress};

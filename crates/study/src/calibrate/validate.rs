@@ -83,7 +83,10 @@ mod tests {
         ];
         assert_eq!(curves, expected);
         let sheet: Vec<f64> = told.iter().map(|row| row.scores[0].iops_worst).collect();
-        assert!(sheet.iter().zip([0.3, 0.1, 0.3]).all(|(own, wanted)| (own - wanted).abs() < 1e-9), "{sheet:?}");
+        assert!(
+            sheet.iter().zip([0.3, 0.1, 0.3]).all(|(own, wanted)| (own - wanted).abs() < 1e-9),
+            "{sheet:?}"
+        );
         assert_eq!(told[1].scores[1].predictor, "closed network");
     }
 }
