@@ -458,7 +458,7 @@ mod tests {
             latency_p99: Some(of(2e5)),
             ..Band::default()
         };
-        let told = "IOPS 9,000 to 12.00k, MB/s 36.0 to 48.0, mean 90 us to 120 us, p99 180 us to 240 us: 95 % of 20 draws of 14 \
+        let told = "IOPS 9.000k to 12.00k, MB/s 36.00 to 48.00, mean 90 us to 120 us, p99 180 us to 240 us: 95 % of 20 draws of 14 \
                     numbers that the sheet does not know exactly";
         assert_eq!(banded(&band), told);
         let failed = banded(&Band { failed: 2, ..band.clone() });
@@ -468,7 +468,7 @@ mod tests {
         let mut file = fixture::outcome_file();
         file.outcomes[0].band = Some(band);
         let told = run(&file);
-        assert!(told.text().contains("band       IOPS 9,000 to 12.00k"), "{}", told.text());
+        assert!(told.text().contains("band       IOPS 9.000k to 12.00k"), "{}", told.text());
         assert!(told.html().contains("of 20 draws of 14 numbers"));
     }
 
