@@ -14,7 +14,7 @@ impl RunFiles {
         self.0.push((path.into(), bytes));
     }
 
-    /// All files.
+    /// All files with their paths.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.0.iter().map(|(path, bytes)| (&path[..], &bytes[..]))
     }

@@ -177,14 +177,14 @@ impl Drop for Running {
     }
 }
 
-/// Where a machine begins.
+/// Beginning of a machine.
 #[derive(Clone, Copy)]
 enum Begin<'a> {
-    /// With its files, at the firmware.
+    /// Boots with its files.
     Boot(&'a [u8]),
-    /// The same, up to where it stops itself.
+    /// Boots the same, up to where it stops itself.
     ToStop(&'a [u8]),
-    /// Behind its stop.
+    /// Goes on behind its stop.
     Kept(&'a Kept),
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Monitor {
 }
 
 impl Monitor {
-    /// Greets it.
+    /// Greets the emulator.
     pub(super) fn open(stream: UnixStream) -> io::Result<Monitor> {
         stream.set_read_timeout(Some(NUDGE))?;
         let mut monitor = Monitor { stream: BufReader::new(stream), asked: 0 };

@@ -42,7 +42,7 @@ static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 /// Description of a snapshot.
 #[derive(Serialize, Deserialize)]
 struct About {
-    /// Where the guest looks for files: physical address and bytes.
+    /// Places in which the guest looks for files: physical address and bytes.
     places: Vec<(u64, u64)>,
     /// Stretches of memory that are in the file, one behind the other: offset and bytes.
     stretches: Vec<(u64, u64)>,
@@ -100,7 +100,7 @@ fn key(boot: &Boot<'_>) -> Result<Vec<String>, LabError> {
     Ok(key)
 }
 
-/// What another build of a program, or another file in its place, has not.
+/// Words that another build of a program, or another file in its place, has not.
 pub(crate) fn identity(path: &Path) -> Result<String, LabError> {
     let data = fs::metadata(path).map_err(LabError::file("read", path))?;
     Ok(format!("{} {} {} {}", data.ino(), data.len(), data.mtime(), data.mtime_nsec()))
