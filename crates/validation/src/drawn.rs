@@ -36,9 +36,9 @@ pub(crate) fn judge_again(
         let pairs = reproduced.iter_mut().zip(&again);
         for (told, now) in pairs.flat_map(|(one, again)| one.verdicts.iter_mut().zip(&again.verdicts)) {
             if let (true, Some(holds)) = (is_drawn(told.basis), now.holds) {
-                let drawn = told.drawn.get_or_insert_with(ReproDrawn::default);
-                drawn.judged += 1;
-                drawn.hold += u32::from(holds);
+                let count = told.drawn.get_or_insert_with(ReproDrawn::default);
+                count.judged += 1;
+                count.hold += u32::from(holds);
             }
         }
     }
@@ -60,11 +60,11 @@ fn drawn_plans(
         let needed: Vec<&str> = subjects.map(|subject| one.curves[subject.curve].name.as_str()).collect();
         for (index, point) in points.iter().enumerate() {
             let is_needed = needed.contains(&point.curve.as_str());
-            let (_, drawn) =
+            let (_, several) =
                 if is_needed { drawn_tasks(&point.task, draws, targets) } else { (0, Vec::new()) };
             for (place, plans) in all.iter_mut().enumerate() {
-                plans[at][index].task = match drawn.get(place) {
-                    Some(drawn) => drawn.clone(),
+                plans[at][index].task = match several.get(place) {
+                    Some(own) => own.clone(),
                     None if is_needed => point.task.clone(),
                     None => Task { jobs: Err("no verdict needs it".to_owned()), ..point.task.clone() },
                 };

@@ -168,8 +168,8 @@ impl FinishedRun {
         let table = TargetTable::default();
         let (device, changes) = (table.bare(on).to_owned(), changes(&sim.set, EXAMPLE)?);
         let draws = Draws { count, seed: self.jobs.first().map_or(1, |job| job.seed) };
-        let task = Task { device, changes, jobs: Ok(self.jobs.clone()), window: RunWindow::Own };
-        band_outcomes(&task, &mut self.file.outcomes, draws, &table, talk);
+        let same = Task { device, changes, jobs: Ok(self.jobs.clone()), window: RunWindow::Own };
+        band_outcomes(&same, &mut self.file.outcomes, draws, &table, talk);
         Ok(())
     }
 

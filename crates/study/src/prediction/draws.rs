@@ -71,14 +71,14 @@ pub fn drawn_tasks(task: &Task, draws: Draws, targets: &dyn Targets) -> (u32, Ve
     let mut numbers = opened.map(|target| drawn_numbers(target.describe())).unwrap_or_default();
     numbers.retain(|number| task.changes.iter().all(|(key, _)| *key != number.key));
     let count = if numbers.is_empty() { 0 } else { draws.count };
-    let drawn = (0..count).map(|place| {
+    let several = (0..count).map(|place| {
         let mut own = task.clone();
         for (key, value) in changes_of(&numbers, place, draws.seed) {
             put(&mut own.changes, &key, &value);
         }
         own
     });
-    (numbers.len() as u32, drawn.collect())
+    (numbers.len() as u32, several.collect())
 }
 
 /// Gives each outcome of a task its band: the same jobs again on the drawn numbers, in windows of the same length.
@@ -87,10 +87,10 @@ pub fn band_outcomes(
     outcomes: &mut [Outcome],
     draws: Draws,
     targets: &dyn Targets,
-    talk: &dyn Audience,
+    audience: &dyn Audience,
 ) {
     let (numbers, tasks) = drawn_tasks(task, draws, targets);
-    let given = run(&tasks, targets, talk);
+    let given = run(&tasks, targets, audience);
     let whole: Vec<&Vec<Outcome>> = given
         .iter()
         .filter_map(|one| one.as_ref()?.as_ref().ok())
@@ -135,10 +135,10 @@ pub(crate) fn answers(
     let mut all: Vec<Task> = Vec::new();
     let mut counts = Vec::new();
     for task in tasks {
-        let (_, drawn) = drawn_tasks(task, draws, targets);
-        counts.push(drawn.len());
+        let (_, several) = drawn_tasks(task, draws, targets);
+        counts.push(several.len());
         all.push(task.clone());
-        all.extend(drawn);
+        all.extend(several);
     }
     let mut given = run(&all, targets, talk).into_iter();
     let each = counts.into_iter().map(|count| {
