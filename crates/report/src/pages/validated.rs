@@ -12,10 +12,12 @@ pub(super) fn validated(report: &Repro) -> Document {
     let files = distinct(report.validated.iter().map(|row| row.file.clone()));
     all.beside = vec!["VALIDATION".to_owned(), format!("{} measured", counted(files.len(), "file"))];
     all.origin = vec![format!("iostack {}", report.iostack)];
-    let curves: Vec<&ReproValidated> =
-        report.validated.iter().filter(|row| !row.curve.starts_with("all:")).collect();
-    let nearest = curves.iter().filter(|row| is_nearest(row)).count();
-    all.answer = format!("The simulator is nearest on {nearest} of {}", counted(curves.len(), "curve"));
+    all.head.fact("doubts", "those of a file's points are told by `iostack calibrate FILE`");
+    let answered: Vec<&ReproValidated> =
+        report.validated.iter().filter(|row| !row.curve.starts_with("all:") && is_answered(row)).collect();
+    let nearest = answered.iter().filter(|row| is_nearest(row)).count();
+    let curves = counted(answered.len(), "curve");
+    all.answer = format!("The simulator is nearest on {nearest} of {curves} that a simpler model answers");
     all.because.words(format!(
         "{}. Each file is fitted by itself, but for the points held out: a third, never the ends of a curve. Errors are of I/Os per \
          second at those points, median and worst. The closed network has four numbers, the roofline two, each fitted to the very \
@@ -58,11 +60,20 @@ fn say(row: &ReproValidated, score: &CalibrationScore) -> String {
     format!("{:.1} %, {:.1} %{part}", score.iops_median * 100.0, score.iops_worst * 100.0)
 }
 
+/// Models beside the sheet that answer the curve.
+fn others(row: &ReproValidated) -> impl Iterator<Item = &CalibrationScore> {
+    row.scores.iter().filter(|score| !score.predictor.starts_with(SHEET))
+}
+
+/// A curve of few points is answered by no simpler model: nothing is nearer there than nothing.
+fn is_answered(row: &ReproValidated) -> bool {
+    others(row).next().is_some()
+}
+
 /// No simpler model has a smaller median error over the points that it answers.
 fn is_nearest(row: &ReproValidated) -> bool {
-    let Some(sheet) = find(row, SHEET) else { return false };
-    let others = row.scores.iter().filter(|score| !score.predictor.starts_with(SHEET));
-    others.into_iter().all(|score| sheet.iops_median <= score.iops_median)
+    let sheet = find(row, SHEET).map_or(f64::INFINITY, |sheet| sheet.iops_median);
+    others(row).all(|score| sheet <= score.iops_median)
 }
 
 fn counted(count: usize, word: &str) -> String {
@@ -92,13 +103,16 @@ mod tests {
         let rows = ["all: 4 of 9", "randread 4 KiB: 2 of 5", "read 1 MiB: 2 of 4"]
             .into_iter()
             .zip([0.02, 0.04, 0.06]);
-        let validated = rows.map(|(curve, network)| row(curve, network)).collect();
+        let mut validated: Vec<ReproValidated> = rows.map(|(curve, network)| row(curve, network)).collect();
+        let mut alone = row("write 1 MiB: 1 of 1", 0.0);
+        alone.scores.truncate(1);
+        validated.push(alone);
         let report = Repro { validated, experiments: Vec::new(), ..crate::fixture::answer("repro") };
         let told = crate::repro(&report);
         let (text, page) = (told.text(), told.html());
         assert_fits(&text);
         assert_sound(&page);
-        assert!(text.contains("The simulator is nearest on 1 of 2 curves"), "{text}");
+        assert!(text.contains("The simulator is nearest on 1 of 2 curves that a simpler model"), "{text}");
         assert!(text.contains("5.0 %, 10.0 %") && text.contains("4.0 %, 8.0 % of 3"), "{text}");
         assert!(page.contains("disk.json") && page.contains("roofline"), "{page}");
     }
