@@ -148,7 +148,7 @@ fn once_free<T, E: std::fmt::Display>(ask: impl Fn() -> Result<T, E>) -> Result<
     });
     let is_free =
         |said: &Result<T, E>| said.as_ref().err().is_none_or(|why| !why.to_string().contains("is in use"));
-    answers.take(2000).find(is_free).unwrap_or_else(|| ask())
+    answers.take(2000).find(is_free).unwrap_or_else(ask)
 }
 
 #[test]
