@@ -9,6 +9,8 @@ const FOLDERS: [(&str, &str); 3] = [("os", "systems"), ("fs", "filesystems"), ("
 
 /// Counts of two boots differ by some instructions: a boot draws where the search for a tag begins.
 const HINTS: f64 = 16.0;
+/// A difference of several counts is off by some of them.
+const SHARE: f64 = 0.015;
 
 /// Value of a key in the text of a sheet.
 fn value<'a>(sheet: &'a str, key: &str) -> &'a str {
@@ -43,7 +45,7 @@ fn the_shipped_sheets_come_out_again() {
             let key = number["key"].as_str().expect("a name").rsplit('.').next().expect("a piece");
             let [made, known] = [number["clocks"].as_str().expect("text"), value(&shipped, key)]
                 .map(|text| text.parse::<f64>().expect("a number"));
-            assert!((made - known).abs() <= HINTS, "{base}: {key}: {made}, shipped {known}");
+            assert!((made - known).abs() <= HINTS.max(SHARE * known), "{base}: {key}: {made}, shipped {known}");
         }
     }
     refused(&iostack(&["lab", "sheet", "6.1", "--part", "libaio", "-o", &path]), &["made.toml", "exists"]);
