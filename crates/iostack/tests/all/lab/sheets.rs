@@ -45,7 +45,10 @@ fn the_shipped_sheets_come_out_again() {
             let key = number["key"].as_str().expect("a name").rsplit('.').next().expect("a piece");
             let [made, known] = [number["clocks"].as_str().expect("text"), value(&shipped, key)]
                 .map(|text| text.parse::<f64>().expect("a number"));
-            assert!((made - known).abs() <= HINTS.max(SHARE * known), "{base}: {key}: {made}, shipped {known}");
+            assert!(
+                (made - known).abs() <= HINTS.max(SHARE * known),
+                "{base}: {key}: {made}, shipped {known}"
+            );
         }
     }
     refused(&iostack(&["lab", "sheet", "6.1", "--part", "libaio", "-o", &path]), &["made.toml", "exists"]);
