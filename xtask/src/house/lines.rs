@@ -19,7 +19,7 @@ pub(super) struct Lines {
 const FOR_US: [&str; 3] = ["testkit", "xtask", "fuzz"];
 
 /// Pages that a program writes (docs/README.md says which).
-const GENERATED: [&str; 7] = [
+const GENERATED: [&str; 8] = [
     "docs/caveats.md",
     "docs/commands.md",
     "docs/lab-experiments.md",
@@ -27,6 +27,7 @@ const GENERATED: [&str; 7] = [
     "docs/options.md",
     "docs/repro.md",
     "docs/sheets.md",
+    "docs/validation.md",
 ];
 
 /// The lines of each crate.

@@ -110,6 +110,7 @@ fn the_drivers_are_built_of_what_their_package_unpacks() {
 }
 
 #[test]
+#[ignore = "slow: a build as it is shipped"]
 fn a_c_program_links_with_what_the_librarys_package_unpacks() {
     let test = "a_c_program_links_with_what_the_librarys_package_unpacks";
     let cc = process::find("cc").ok_or("cc is not installed".to_owned());
@@ -237,6 +238,7 @@ fn runs(root: &Path, program: &[&str], commit: &str) {
 }
 
 #[test]
+#[ignore = "slow: the whole tree is checked for another processor, three minutes"]
 fn every_crate_can_be_checked_for_arm() {
     let test = "every_crate_can_be_checked_for_arm";
     let triple = "aarch64-unknown-linux-musl";

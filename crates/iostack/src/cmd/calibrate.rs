@@ -67,6 +67,9 @@ fn source(path: &Path) -> anyhow::Result<PointSource> {
         let begins = text.find('{').unwrap_or(0);
         return Ok(PointSource::Fio(text[begins..].to_owned()));
     }
+    if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("csv")) {
+        return Ok(PointSource::Curve(text));
+    }
     let stored = stored::of_text(text, path.display().to_string())?;
     Ok(match stored.kind.as_str() {
         Check::KIND => PointSource::Check(Box::new(stored.parse()?)),
@@ -75,8 +78,8 @@ fn source(path: &Path) -> anyhow::Result<PointSource> {
         Probe::KIND => PointSource::Probe(Box::new(stored.parse()?)),
         Sweep::KIND => PointSource::Sweep(Box::new(stored.parse()?)),
         other => bail!(
-            "`{}` is of `iostack {other}`, which measures no curve; name outcomes of check, run, probe, iolat, sim sweep, or fio's \
-             JSON",
+            "`{}` is of `iostack {other}`, which measures no curve; name outcomes of check, run, probe, iolat, sim sweep, fio's JSON, \
+             or a table (.csv)",
             path.display()
         ),
     })

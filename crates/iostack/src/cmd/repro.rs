@@ -17,7 +17,7 @@ use crate::talk::{self, Talk, paragraph};
 use crate::written::{self, OutputArg};
 
 /// Flags of published experiments alone.
-const NOT_VALIDATED: [&str; 7] = ["experiments", "lab", "costs", "draws", "list", "markdown", "svg"];
+const NOT_VALIDATED: [&str; 6] = ["experiments", "lab", "costs", "draws", "list", "svg"];
 
 /// Arguments of `iostack repro`.
 #[derive(clap::Args)]
@@ -43,7 +43,7 @@ pub(crate) struct ReproArgs {
     #[arg(long)]
     list: bool,
     /// Instead: curves that were measured (JSON of check, run, probe, iolat or
-    /// fio), beside what a sheet fitted to part of each file says of the rest,
+    /// fio, or a table), beside what a sheet fitted to part of each file says of the rest,
     /// a closed network of four numbers, and a roofline.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = NOT_VALIDATED)]
     validation: Vec<PathBuf>,

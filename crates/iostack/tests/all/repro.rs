@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::digests;
 use crate::docs::ends_with;
-use crate::shared::{Room, iostack, printed, root, said};
+use crate::shared::{Room, iostack, iostack_in, printed, root, said};
 
 /// Prints of these experiments: all of it, and each one's section and pictures by name.
 fn prints(experiments: &[&str], room: &Room) -> (String, BTreeMap<String, Vec<u8>>) {
@@ -62,6 +62,21 @@ fn the_page_of_reproductions_is_what_the_program_prints() {
     let (page, prints) = prints(&[], &Room::new("all"));
     ends_with("repro.md", &summary(&page));
     digests::compare(&prints);
+}
+
+#[test]
+#[ignore = "slow: a minute of fits"]
+fn the_page_of_measured_curves_is_what_the_program_prints() {
+    let folder = root().join("experiments/measured");
+    let files = std::fs::read_dir(&folder).expect("tables").flatten();
+    let mut names: Vec<String> =
+        files.map(|file| format!("experiments/measured/{}", file.file_name().display())).collect();
+    names.sort();
+    assert!(names.len() > 2, "{names:?}");
+    let line = format!("repro --validation {} --markdown --quiet", names.join(" "));
+    let output = iostack_in(&root(), &line);
+    assert!(output.status.success(), "{}", said(&output));
+    ends_with("validation.md", &printed(&output));
 }
 
 /// A table without its columns `claim` and `asked`.

@@ -48,25 +48,43 @@ pub struct CalibratedNumber {
 }
 
 /// One measurement, and what was predicted of it.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CalibratedPoint {
     /// File that it stands in.
     pub file: String,
     /// fio's word of its pattern: `randread`, `rw`.
     pub pattern: String,
+    /// Reads among a hundred I/Os.
+    #[serde(default)]
+    pub read_percent: u8,
     /// Bytes of an I/O.
     pub block: Bytes,
     /// I/Os in flight of each thread.
     pub queue_depth: u32,
     /// Threads of the load.
     pub threads: u32,
+    /// fio's name of the interface to the kernel.
+    #[serde(default)]
+    pub engine: String,
     /// It was not used to fit.
     pub held_out: bool,
     /// Measured I/Os per second.
     pub iops: f64,
+    /// Shortest measured latency; none of the latencies where there were too few I/Os.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_min: Option<Nanos>,
+    /// Measured median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_p50: Option<Nanos>,
     /// Measured 99th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_p99: Option<Nanos>,
+    /// Longest measured latency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_max: Option<Nanos>,
+    /// Measured CPU time of an I/O.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_per_io: Option<Nanos>,
     /// I/Os per second that the sheet answers in the simulator.
     pub sheet_iops: f64,
     /// 99th percentile that it answers.

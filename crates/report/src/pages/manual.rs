@@ -25,6 +25,10 @@ pub fn figure_file(id: &str, index: usize) -> String {
 
 /// The page of the manual about published figures.
 pub fn manual(repro: &Repro) -> Document {
+    if repro.experiments.is_empty() && !repro.validated.is_empty() {
+        let [title, head] = MEASURED_HEAD;
+        return super::validated::manual(repro, title, head.trim_end());
+    }
     let [title, head] = match repro.how() {
         Some("ran") => RAN_HEAD,
         _ if repro.is_counted() => LAB_HEAD,
@@ -118,6 +122,10 @@ const LAB_HEAD: [&str; 2] = ["The lab's results", include_str!("data/manual-lab.
 
 /// Title and introduction of the page about jobs that ran in the lab.
 const RAN_HEAD: [&str; 2] = ["Published experiments on real kernels", include_str!("data/manual-ran.md")];
+
+/// Title and introduction of the page about curves that were measured.
+const MEASURED_HEAD: [&str; 2] =
+    ["Measured curves, beside three models", include_str!("data/manual-measured.md")];
 
 /// Verdict in a word or two, and what it rests on where that proves little.
 fn holds(verdict: &ReproVerdict) -> String {

@@ -9,19 +9,15 @@ use crate::text::format::or_dash;
 /// Document of `iostack repro --validation`.
 pub(super) fn validated(report: &Repro) -> Document {
     let mut all = Document::new("iostack repro");
-    let files = distinct(report.validated.iter().map(|row| row.file.clone()));
+    let files = files(report);
     all.beside = vec!["VALIDATION".to_owned(), format!("{} measured", counted(files.len(), "file"))];
     all.origin = vec![format!("iostack {}", report.iostack)];
     all.head.fact("doubts", "those of a file's points are told by `iostack calibrate FILE`");
-    let answered: Vec<&ReproValidated> =
-        report.validated.iter().filter(|row| !row.curve.starts_with("all:") && is_answered(row)).collect();
-    let nearest = answered.iter().filter(|row| is_nearest(row)).count();
-    let curves = counted(answered.len(), "curve");
-    all.answer = format!("The simulator is nearest on {nearest} of {curves} that a simpler model answers");
+    all.answer = nearest(report);
     all.because.words(format!(
-        "{}. Each file is fitted by itself, but for the points held out: a third, never the ends of a curve. Errors are of I/Os per \
-         second at those points, median and worst. The closed network has four numbers, the roofline two, each fitted to the very \
-         curve; the sheet is one for all curves of the file.",
+        "{}. Each file is fitted by itself, but for the points held out: a third, never an end. Errors are of I/Os per second at \
+         those points, median and worst. The closed network has four numbers, the roofline two, each fitted to the very curve; the \
+         sheet is one for all curves of the file.",
         all.answer
     ));
     for (place, file) in (1..).zip(&files) {
@@ -33,6 +29,31 @@ pub(super) fn validated(report: &Repro) -> Document {
     let first = files.first().map_or("FILE", String::as_str);
     all.next = Some((format!("iostack calibrate {first}"), "every point of it, and the sheet"));
     all
+}
+
+/// The page of the manual: the same tables below words of its own.
+pub(super) fn manual(report: &Repro, title: &str, head: &str) -> Document {
+    let mut all = Document::new(title);
+    all.head.words(format!("{head}\n\n{}.", nearest(report)));
+    for file in files(report) {
+        let mut section = Section::new("", "", &file);
+        section.table(table(report.validated.iter().filter(|row| row.file == file)));
+        all.sections.push(section);
+    }
+    all
+}
+
+fn files(report: &Repro) -> Vec<String> {
+    distinct(report.validated.iter().map(|row| row.file.clone()))
+}
+
+/// On how many curves the simulator is nearest, of those that a simpler model answers.
+fn nearest(report: &Repro) -> String {
+    let answered: Vec<&ReproValidated> =
+        report.validated.iter().filter(|row| !row.curve.starts_with("all:") && is_answered(row)).collect();
+    let nearest = answered.iter().filter(|row| is_nearest(row)).count();
+    let curves = counted(answered.len(), "curve");
+    format!("The simulator is nearest on {nearest} of {curves} that a simpler model answers")
 }
 
 fn table<'a>(rows: impl Iterator<Item = &'a ReproValidated>) -> Table {

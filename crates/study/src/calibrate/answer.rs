@@ -246,15 +246,22 @@ fn widen(ends: &mut [(f64, f64); COUNT], numbers: &Numbers) {
 fn of_point(points: &[Point], point: &Point, (iops, tail): (f64, Option<u64>)) -> CalibratedPoint {
     let (network_iops, roofline_iops) = baselines::predict(points, point);
     let job: Job = point.job(1 << 30);
+    let latency = |index: usize| point.quantiles.map(|all| Nanos(all[index] as u64));
     CalibratedPoint {
         file: point.file.clone(),
         pattern: job.rw_name().to_owned(),
+        read_percent: point.load.0,
         block: Bytes(point.load.2),
         queue_depth: point.load.3,
         threads: point.load.4,
+        engine: point.engine.name().to_owned(),
         held_out: point.held_out,
         iops: point.iops,
-        latency_p99: point.quantiles.map(|all| Nanos(all[2] as u64)),
+        latency_min: latency(0),
+        latency_p50: latency(1),
+        latency_p99: latency(2),
+        latency_max: latency(3),
+        cpu_per_io: point.cpu.map(|ns| Nanos(ns as u64)),
         sheet_iops: iops,
         sheet_p99: tail.map(Nanos),
         network_iops,

@@ -11,6 +11,7 @@
 
 mod answer;
 pub(crate) mod baselines;
+pub(crate) mod curve;
 pub(crate) mod drive;
 pub(crate) mod fio;
 pub(crate) mod fit;

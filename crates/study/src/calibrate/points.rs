@@ -25,6 +25,8 @@ pub enum PointSource {
     Sweep(Box<Sweep>),
     /// fio's own JSON, as text.
     Fio(String),
+    /// A table of a curve, as text.
+    Curve(String),
 }
 
 /// Loads that differ in the interface of the kernel alone are one curve.
@@ -153,6 +155,7 @@ impl Gathered {
                 self.machine(file, &Machine::default(), &format!("sim:{}", sweep.device))
             }
             PointSource::Fio(text) => super::fio::read(file, text, self)?,
+            PointSource::Curve(text) => super::curve::read(file, text, self)?,
         };
         self.origins.push((file.to_owned(), origin, self.points.len() - before));
         Ok(())

@@ -84,22 +84,17 @@ pub(crate) fn scores(points: &[CalibratedPoint]) -> (Vec<CalibrationScore>, Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::{Bytes, Nanos};
+    use iostack_model::Nanos;
 
     fn point(measured: f64, sheet: f64, network: Option<f64>) -> CalibratedPoint {
         CalibratedPoint {
-            file: "a".to_owned(),
-            pattern: "randread".to_owned(),
-            block: Bytes(4096),
-            queue_depth: 1,
-            threads: 1,
             held_out: true,
             iops: measured,
             latency_p99: Some(Nanos(100)),
             sheet_iops: sheet,
             sheet_p99: Some(Nanos(150)),
             network_iops: network,
-            roofline_iops: None,
+            ..CalibratedPoint::default()
         }
     }
 

@@ -55,18 +55,13 @@ mod tests {
     #[test]
     fn each_curve_is_scored_by_its_own_points_and_one_without_any_held_out_is_left_out() {
         let point = |block: u64, held_out: bool, sheet_iops: f64| CalibratedPoint {
-            file: "a".to_owned(),
             pattern: "randread".to_owned(),
             block: Bytes(block),
-            queue_depth: 1,
-            threads: 1,
             held_out,
             iops: 100.0,
-            latency_p99: None,
             sheet_iops,
-            sheet_p99: None,
             network_iops: Some(150.0),
-            roofline_iops: None,
+            ..CalibratedPoint::default()
         };
         let points = [
             point(4096, true, 110.0),

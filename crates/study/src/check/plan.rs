@@ -57,6 +57,9 @@ const SHORTEST_READS: u64 = 200;
 const LONGER_MOST: u64 = 16;
 /// Ramp in virtual time: one part in so many of the run's time.
 const RAMP_OF: u64 = 5;
+/// A simulated run lasts at least so many times as long as all that is in flight would take one after the other: what is in
+/// flight at its end drains after it, and is part of its rate.
+const DRAINS: u64 = 8;
 /// Elements of a series are so long at least, and at most.
 const SLICE_SHORTEST: Nanos = Nanos::millis(5);
 const SLICE_LONGEST: Nanos = Nanos::millis(250);
@@ -94,7 +97,14 @@ pub(crate) fn plan(place: &Place, whose: &str, effort: Effort, seed: u64, time: 
         let pages = point.job.block_sizes.largest().0 / 4096;
         let longer = if matches!(time, Time::Virtual(_)) { pages.clamp(1, LONGER_MOST) } else { 1 };
         let weight = point.weight * longer as f64;
-        let runtime = Nanos(((weight * scale).max(0.0) * 1e9) as u64).max(shortest);
+        let drained = match time {
+            Time::Virtual(read) if place.tells_inside => {
+                let flown = u64::from(point.job.depth()) * u64::from(point.job.threads);
+                Nanos(read.0.saturating_mul(DRAINS * flown))
+            }
+            _ => Nanos(0),
+        };
+        let runtime = Nanos(((weight * scale).max(0.0) * 1e9) as u64).max(shortest).max(drained);
         // Twenty elements give an interval; longer runs get longer elements so that plots stay light.
         point.job.slice = Nanos((runtime.0 / 20).clamp(slice.0, SLICE_LONGEST.0));
         point.job.runtime = Some(runtime);
@@ -134,6 +144,19 @@ mod tests {
                 assert_eq!(point.job.sync, iostack_model::Sync::default());
             }
         }
+    }
+
+    #[test]
+    fn a_simulated_run_is_long_beside_what_drains_at_its_end() {
+        let (read, place) = (Nanos::micros(10), Place { tells_inside: true, ..place_for_tests() });
+        let steps = plan(&place, "", Effort::Quick, 1, Time::Virtual(read));
+        let jobs: Vec<&Job> = steps.iter().flat_map(|step| &step.points).map(|point| &point.job).collect();
+        let flown = |job: &Job| u64::from(job.depth() * job.threads);
+        assert!(jobs.iter().any(|job| flown(job) >= 128), "{jobs:?}");
+        assert!(
+            jobs.iter().all(|job| job.runtime.unwrap_or_default().0 >= 8 * flown(job) * read.0),
+            "{jobs:?}"
+        );
     }
 
     #[test]
