@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use super::thread::Thread;
+use super::together::Together;
 use crate::engine::{Account, Time};
 
 #[derive(Clone, Debug, Default)]
@@ -28,6 +29,8 @@ pub(crate) struct Crew {
     idle: Vec<u64>,
     idle_count: usize,
     pub(crate) switches: u64,
+    /// What makes work take longer than its clocks, where something does.
+    pub(crate) together: Option<Together>,
 }
 
 impl Crew {
@@ -87,9 +90,35 @@ impl Crew {
         self.idle_count += 1;
     }
 
-    /// The core is busy for `ns` more, from now or from the end of what is booked; when it is through.
+    /// The core does what takes it `ns` alone, from now or from the end of what is booked; when it is through.
     #[inline]
     pub(crate) fn run(&mut self, core: u32, now: Time, ns: u64) -> Time {
+        let ns = if self.together.is_none() { ns } else { self.drawn_out(core, now, ns) };
+        self.spend(core, now, ns)
+    }
+
+    /// What takes a core `ns` when it is awake and alone takes so long now.
+    fn drawn_out(&mut self, core: u32, now: Time, ns: u64) -> u64 {
+        let exit = self.together.as_mut().map_or(0, |together| {
+            let idle = now.saturating_sub(self.cores[core as usize].account.until());
+            together.exit(idle)
+        });
+        exit + self.slowed(core, now, ns)
+    }
+
+    /// What takes a core `ns` when it is alone takes so long now.
+    pub(crate) fn slowed(&mut self, core: u32, now: Time, ns: u64) -> u64 {
+        let Some(together) = &mut self.together else { return ns };
+        let sibling = together.sibling(core).is_some_and(|sibling| {
+            let other = &self.cores[sibling as usize];
+            other.thread.is_some() || other.account.until() > now
+        });
+        together.slowed(ns, sibling, self.cores.len() - self.idle_count)
+    }
+
+    /// The core is busy for `ns` more, from now or from the end of what is booked; when it is through.
+    #[inline]
+    pub(crate) fn spend(&mut self, core: u32, now: Time, ns: u64) -> Time {
         let core = &mut self.cores[core as usize];
         let start = now.max(core.account.until());
         core.end = start + ns;
@@ -100,6 +129,7 @@ impl Crew {
     /// An interrupt takes `ns` of the core, before all else; when it is through.
     #[inline]
     pub(crate) fn interrupt(&mut self, core: u32, now: Time, ns: u64) -> Time {
+        let ns = if self.together.is_none() { ns } else { self.drawn_out(core, now, ns) };
         let core = &mut self.cores[core as usize];
         let start = now.max(core.interrupts_until);
         core.interrupts_until = start + ns;

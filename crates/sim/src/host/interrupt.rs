@@ -1,22 +1,48 @@
 //! Which completions does an interrupt bring?
 //!
 //! An interrupt is raised for the first completion and takes along what has come until it runs, and what comes while it runs:
-//! a busy core handles more at once, which is cheaper for each.
+//! a busy core handles more at once, which is cheaper for each. Where it may handle only so much, a thread of the line goes on, which shares
+//! the core with the callers, as `ksoftirqd` does (Linux: kernel/softirq.c).
 
 use iostack_model::Stage;
 
 use super::line::InterruptLine;
 use super::machine::LINE;
 use super::part::Host;
-use super::thread::ThreadState;
+use super::paths::SubmitWay;
+use super::thread::{Thread, ThreadState, ThreadStep};
 use crate::engine::{CALLER_SHIFT, RequestId, Sim, token};
 
 impl Host {
-    /// An interrupt for what is pending on the line.
+    /// An interrupt for what is pending on the line, as much as it may handle.
     pub(super) fn raise(&mut self, line: usize, sim: &mut Sim) {
-        let InterruptLine { pending, batch, raised, core } = &mut self.lines[line];
-        let (fresh, core) = (!std::mem::replace(raised, true), *core);
-        std::mem::swap(pending, batch);
+        let of = &mut self.lines[line];
+        let (fresh, core) = (!std::mem::replace(&mut of.raised, true), of.core);
+        let mut batch = std::mem::take(&mut of.batch);
+        match self.machine.budget.filter(|_| of.thread.is_some()) {
+            None => std::mem::swap(&mut of.pending, &mut batch),
+            Some((most, _)) => {
+                if fresh {
+                    (of.handled, of.from) = (0, sim.now());
+                }
+                take_most(&mut of.pending, &mut batch, most - of.handled);
+                of.handled += batch.len() as u64;
+            }
+        }
+        let mut ns = self.completing(&batch, sim);
+        if fresh {
+            ns += self.ledger.once(self.paths.interrupt);
+            self.count.interrupts += 1;
+        }
+        self.count.completions += batch.len() as u64;
+        self.lines[line].batch = batch;
+        let end = self.interrupt(core, ns, sim);
+        sim.wake_at(end, token(LINE, line as u32));
+    }
+
+    /// Time that completions take, with waking those whom they wake.
+    #[inline]
+    fn completing(&mut self, batch: &[RequestId], sim: &Sim) -> u64 {
         let mut wakes = 0;
         for &id in batch.iter().filter(|&&id| !sim.request(id).by_kernel) {
             let thread = &mut self.threads[(sim.request(id).user >> CALLER_SHIFT) as usize];
@@ -26,28 +52,29 @@ impl Host {
                 wakes += 1;
             }
         }
-        let count = batch.len() as u64;
-        let mut ns =
-            self.ledger.repeat(self.paths.complete, count) + self.ledger.repeat(self.paths.wake, wakes);
-        if fresh {
-            ns += self.ledger.once(self.paths.interrupt);
-            self.count.interrupts += 1;
-        }
-        self.count.completions += count;
-        let end = self.interrupt(core, ns, sim);
-        sim.wake_at(end, token(LINE, line as u32));
+        self.ledger.repeat(self.paths.complete, batch.len() as u64) + self.ledger.repeat(self.paths.wake, wakes)
     }
 
     /// The handler is through with its batch.
     pub(super) fn handled(&mut self, line: usize, sim: &mut Sim) {
         let mut batch = std::mem::take(&mut self.lines[line].batch);
         // First, so that those who are woken see which core is busy.
-        let goes_on = !self.lines[line].pending.is_empty();
+        let left = !self.lines[line].pending.is_empty();
+        let goes_on = left && !self.hands_over(line, sim);
         if goes_on {
             self.raise(line, sim);
-        } else {
+        } else if !left {
             self.lines[line].raised = false;
         }
+        self.completed(line, &mut batch, sim);
+        if !goes_on {
+            self.lines[line].batch = batch;
+        }
+    }
+
+    /// All of the batch are through.
+    #[inline]
+    fn completed(&mut self, line: usize, batch: &mut Vec<RequestId>, sim: &mut Sim) {
         for id in batch.drain(..) {
             sim.spend(id, Stage::Complete);
             let by_kernel = sim.request(id).by_kernel;
@@ -62,9 +89,67 @@ impl Host {
                 None => {}
             }
         }
-        if !goes_on {
-            self.lines[line].batch = batch;
+    }
+
+    /// The interrupt has done what it may: it wakes the thread of its line, which goes on when it gets the core.
+    fn hands_over(&mut self, line: usize, sim: &mut Sim) -> bool {
+        let InterruptLine { handled, from, core, thread, .. } = self.lines[line];
+        let (Some(thread), Some((most, time))) = (thread, self.machine.budget) else { return false };
+        if handled < most && sim.now() - from < time {
+            return false;
         }
+        let ns = self.ledger.once(self.paths.wake);
+        self.interrupt(core, ns, sim);
+        self.rouse(thread, sim);
+        true
+    }
+
+    /// Threads that go on where interrupts may do no more, one for each line.
+    pub(super) fn meet_completers(&mut self) {
+        if self.machine.budget.is_none() || self.merge.is_some() {
+            return;
+        }
+        let way = self.paths.way(SubmitWay::Kernel, &mut self.ledger);
+        for (number, line) in (0..).zip(&mut self.lines) {
+            line.thread = Some(self.threads.len() as u32);
+            let (completes, allowed) = (Some(number), Some([line.core].into()));
+            self.threads.push(Thread { completes, allowed, ..Thread::of_kernel(line.core, way) });
+        }
+    }
+
+    /// The thread of a line begins to handle what is pending, as much as an interrupt may; ns.
+    pub(super) fn complete_some(&mut self, index: u32, sim: &Sim) -> u64 {
+        let thread = &mut self.threads[index as usize];
+        thread.step = ThreadStep::Complete;
+        let line = thread.completes.expect("asked for just before") as usize;
+        let mut batch = std::mem::take(&mut thread.batch);
+        let most = self.machine.budget.map_or(u64::MAX, |(most, _)| most);
+        take_most(&mut self.lines[line].pending, &mut batch, most);
+        let ns = self.completing(&batch, sim);
+        self.threads[index as usize].batch = batch;
+        ns
+    }
+
+    /// It is through with these; then it goes on, lets others have its core, or leaves the line to interrupts again.
+    pub(super) fn completed_some(&mut self, index: u32, sim: &mut Sim) {
+        let thread = &mut self.threads[index as usize];
+        let line = thread.completes.expect("it completes") as usize;
+        let (core, since) = (thread.core, thread.since);
+        let mut batch = std::mem::take(&mut thread.batch);
+        self.completed(line, &mut batch, sim);
+        self.threads[index as usize].batch = batch;
+        if !self.lines[line].pending.is_empty() {
+            if !self.crew.queue.is_empty() && sim.now() >= since + self.slice {
+                return self.yields(index, sim);
+            }
+            return self.begin_step(index, sim);
+        }
+        self.lines[line].raised = false;
+        let thread = &mut self.threads[index as usize];
+        (thread.state, thread.slept) = (ThreadState::Out, true);
+        let out = self.ledger.once(self.paths.switch_out);
+        self.crew.run(core, sim.now(), out);
+        self.release(core, sim);
     }
 
     /// A request is through; its thread is woken if it waits for it.
@@ -78,4 +163,9 @@ impl Host {
             self.rouse(index, sim);
         }
     }
+}
+
+/// Takes so many of the first at most.
+fn take_most(from: &mut Vec<RequestId>, to: &mut Vec<RequestId>, most: u64) {
+    to.extend(from.drain(..from.len().min(usize::try_from(most).unwrap_or(usize::MAX))));
 }

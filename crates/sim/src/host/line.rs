@@ -1,6 +1,6 @@
 //! What waits for an interrupt?
 
-use crate::engine::RequestId;
+use crate::engine::{RequestId, Time};
 
 /// A source of interrupts: an adapter, or a queue of one.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +12,11 @@ pub(crate) struct InterruptLine {
     /// The handler runs, or waits to.
     pub(crate) raised: bool,
     pub(crate) core: u32,
+    /// Completions since an interrupt was raised, and when that was.
+    pub(crate) handled: u64,
+    pub(crate) from: Time,
+    /// The thread that goes on when interrupts may do no more.
+    pub(crate) thread: Option<u32>,
 }
 
 /// Counts over all lines.

@@ -31,6 +31,7 @@ impl Host {
             return self.run(core, ns + more, sim);
         }
         ns += match next {
+            _ if thread.completes.is_some() => self.complete_some(index, sim),
             _ if thread.left_ns > 0 => self.compute(index),
             Some(first) if sim.request(first).kind == Kind::Compute => {
                 thread.todo.pop_front();
@@ -120,6 +121,15 @@ impl Host {
                 lines[usize::from(line)].core != *core
             };
             ns += self.ledger.repeat(self.paths.other_core, batch.iter().filter(away).count() as u64);
+            if let Some(together) = &self.crew.together {
+                let own = together.socket(*core);
+                let far = |id: &&RequestId| {
+                    let line = self.flights[id.0 as usize].line;
+                    together.socket(lines[usize::from(line)].core) != own
+                };
+                let far = batch.iter().filter(far).count() as u64;
+                ns += self.ledger.repeat(self.paths.other_socket, far);
+            }
         } else {
             ns += self.ledger.once(self.paths.look) + self.ledger.repeat(self.paths.complete, count);
         }
@@ -151,7 +161,8 @@ impl Host {
             ThreadStep::Submit if self.holds => {
                 thread.step = ThreadStep::Locked;
                 let end = self.take_lock(index, sim);
-                self.run(core, end - now, sim);
+                let end = self.crew.spend(core, now, end - now);
+                sim.wake_at(end, token(STEP, place));
             }
             ThreadStep::Submit | ThreadStep::Locked => self.submitted(index, sim),
             ThreadStep::Compute if thread.left_ns > 0 => self.go_on(index, sim),
@@ -169,6 +180,7 @@ impl Host {
                 }
                 self.linger(index, sim);
             }
+            ThreadStep::Complete => self.completed_some(index, sim),
             ThreadStep::Look | ThreadStep::Enter => self.go_on(index, sim),
             ThreadStep::Dispatch => self.dispatched(index, sim),
             ThreadStep::Ring => self.rings(index, sim),
@@ -301,18 +313,24 @@ impl Host {
     /// The thread takes the locks of its drive for each I/O of its batch, one after the other; when the last is through.
     pub(super) fn take_lock(&mut self, index: u32, sim: &mut Sim) -> Time {
         let mut at = sim.now();
+        let (now, core) = (sim.now(), self.threads[index as usize].core);
+        let socket = self.crew.together.as_ref().map_or(0, |together| together.socket(core));
         for place in 0..self.threads[index as usize].batch.len() {
             let id = self.threads[index as usize].batch[place];
             sim.spend(id, Stage::Submit);
             let drive = self.drive_of(id, sim);
             let adapter = drive % self.drives.adapters.len();
-            let Locks { schedulers, drivers, contention, has } = &mut self.locks;
+            let Locks { schedulers, drivers, contention, contention_remote, has } = &mut self.locks;
             let mut lost = [0; 2];
             if has[0] {
-                (at, lost[0]) = schedulers[drive].take(at, self.ledger.once(self.paths.hold), *contention);
+                let lock = &mut schedulers[drive];
+                let far = std::mem::replace(&mut lock.socket, socket) != socket;
+                let hold = self.crew.slowed(core, now, self.ledger.once(self.paths.hold));
+                (at, lost[0]) = lock.take(at, hold, if far { *contention_remote } else { *contention });
             }
             if has[1] {
-                (at, lost[1]) = drivers[adapter].take(at, self.ledger.once(self.paths.driver_hold), 0);
+                let hold = self.crew.slowed(core, now, self.ledger.once(self.paths.driver_hold));
+                (at, lost[1]) = drivers[adapter].take(at, hold, 0);
             }
             self.ledger.spend(Layer::Lock, lost[0] + lost[1]);
         }
