@@ -20,6 +20,17 @@ pub(crate) struct Core {
     pub(crate) interrupts_until: Time,
 }
 
+impl Core {
+    /// It is busy for `ns` more, from now or from the end of what is booked; when it is through.
+    #[inline]
+    pub(crate) fn spend(&mut self, now: Time, ns: u64) -> Time {
+        let start = now.max(self.account.until());
+        self.end = start + ns;
+        self.account.book(now, start, self.end);
+        self.end
+    }
+}
+
 /// Cores and those who wait for one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Crew {
@@ -94,7 +105,7 @@ impl Crew {
     #[inline]
     pub(crate) fn run(&mut self, core: u32, now: Time, ns: u64) -> Time {
         let ns = if self.together.is_none() { ns } else { self.drawn_out(core, now, ns) };
-        self.spend(core, now, ns)
+        self.cores[core as usize].spend(now, ns)
     }
 
     /// What takes a core `ns` when it is awake and alone takes so long now.
@@ -114,16 +125,6 @@ impl Crew {
             other.thread.is_some() || other.account.until() > now
         });
         together.slowed(ns, sibling, self.cores.len() - self.idle_count)
-    }
-
-    /// The core is busy for `ns` more, from now or from the end of what is booked; when it is through.
-    #[inline]
-    pub(crate) fn spend(&mut self, core: u32, now: Time, ns: u64) -> Time {
-        let core = &mut self.cores[core as usize];
-        let start = now.max(core.account.until());
-        core.end = start + ns;
-        core.account.book(now, start, core.end);
-        core.end
     }
 
     /// An interrupt takes `ns` of the core, before all else; when it is through.

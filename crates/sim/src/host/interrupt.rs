@@ -6,53 +6,36 @@
 
 use iostack_model::Stage;
 
+use super::layer::Ledger;
 use super::line::InterruptLine;
 use super::machine::LINE;
 use super::part::Host;
-use super::paths::SubmitWay;
+use super::paths::{Paths, SubmitWay};
 use super::thread::{Thread, ThreadState, ThreadStep};
 use crate::engine::{CALLER_SHIFT, RequestId, Sim, token};
 
 impl Host {
     /// An interrupt for what is pending on the line, as much as it may handle.
     pub(super) fn raise(&mut self, line: usize, sim: &mut Sim) {
-        let of = &mut self.lines[line];
-        let (fresh, core) = (!std::mem::replace(&mut of.raised, true), of.core);
-        let mut batch = std::mem::take(&mut of.batch);
-        match self.machine.budget.filter(|_| of.thread.is_some()) {
-            None => std::mem::swap(&mut of.pending, &mut batch),
-            Some((most, _)) => {
-                if fresh {
-                    (of.handled, of.from) = (0, sim.now());
-                }
-                take_most(&mut of.pending, &mut batch, most - of.handled);
-                of.handled += batch.len() as u64;
+        let InterruptLine { pending, batch, raised, core, handled, from, thread } = &mut self.lines[line];
+        let (fresh, core) = (!std::mem::replace(raised, true), *core);
+        if let (Some(_), Some((most, _))) = (thread, self.machine.budget) {
+            if fresh {
+                (*handled, *from) = (0, sim.now());
             }
+            take_most(pending, batch, most - *handled);
+            *handled += batch.len() as u64;
+        } else {
+            std::mem::swap(pending, batch);
         }
-        let mut ns = self.completing(&batch, sim);
+        let mut ns = completing(batch, &mut self.threads, (&mut self.ledger, &self.paths), sim);
+        self.count.completions += batch.len() as u64;
         if fresh {
             ns += self.ledger.once(self.paths.interrupt);
             self.count.interrupts += 1;
         }
-        self.count.completions += batch.len() as u64;
-        self.lines[line].batch = batch;
         let end = self.interrupt(core, ns, sim);
         sim.wake_at(end, token(LINE, line as u32));
-    }
-
-    /// Time that completions take, with waking those whom they wake.
-    #[inline]
-    fn completing(&mut self, batch: &[RequestId], sim: &Sim) -> u64 {
-        let mut wakes = 0;
-        for &id in batch.iter().filter(|&&id| !sim.request(id).by_kernel) {
-            let thread = &mut self.threads[(sim.request(id).user >> CALLER_SHIFT) as usize];
-            thread.coming += 1;
-            if thread.state == ThreadState::Out && !thread.is_woken && thread.has_enough(thread.coming) {
-                thread.is_woken = true;
-                wakes += 1;
-            }
-        }
-        self.ledger.repeat(self.paths.complete, batch.len() as u64) + self.ledger.repeat(self.paths.wake, wakes)
     }
 
     /// The handler is through with its batch.
@@ -125,7 +108,7 @@ impl Host {
         let mut batch = std::mem::take(&mut thread.batch);
         let most = self.machine.budget.map_or(u64::MAX, |(most, _)| most);
         take_most(&mut self.lines[line].pending, &mut batch, most);
-        let ns = self.completing(&batch, sim);
+        let ns = completing(&batch, &mut self.threads, (&mut self.ledger, &self.paths), sim);
         self.threads[index as usize].batch = batch;
         ns
     }
@@ -163,6 +146,22 @@ impl Host {
             self.rouse(index, sim);
         }
     }
+}
+
+/// Time that completions take, with waking those whom they wake.
+#[inline]
+fn completing(batch: &[RequestId], threads: &mut [Thread], costs: (&mut Ledger, &Paths), sim: &Sim) -> u64 {
+    let mut wakes = 0;
+    for &id in batch.iter().filter(|&&id| !sim.request(id).by_kernel) {
+        let thread = &mut threads[(sim.request(id).user >> CALLER_SHIFT) as usize];
+        thread.coming += 1;
+        if thread.state == ThreadState::Out && !thread.is_woken && thread.has_enough(thread.coming) {
+            thread.is_woken = true;
+            wakes += 1;
+        }
+    }
+    let (ledger, paths) = costs;
+    ledger.repeat(paths.complete, batch.len() as u64) + ledger.repeat(paths.wake, wakes)
 }
 
 /// Takes so many of the first at most.

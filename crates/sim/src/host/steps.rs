@@ -161,7 +161,7 @@ impl Host {
             ThreadStep::Submit if self.holds => {
                 thread.step = ThreadStep::Locked;
                 let end = self.take_lock(index, sim);
-                let end = self.crew.spend(core, now, end - now);
+                let end = self.crew.cores[core as usize].spend(now, end - now);
                 sim.wake_at(end, token(STEP, place));
             }
             ThreadStep::Submit | ThreadStep::Locked => self.submitted(index, sim),
