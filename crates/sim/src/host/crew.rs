@@ -40,7 +40,7 @@ pub(crate) struct Crew {
     idle: Vec<u64>,
     idle_count: usize,
     pub(crate) switches: u64,
-    /// What makes work take longer than its clocks, where something does.
+    /// Rules by which work takes longer than its clocks, where there are any.
     pub(crate) together: Option<Together>,
 }
 
@@ -108,7 +108,8 @@ impl Crew {
         self.cores[core as usize].spend(now, ns)
     }
 
-    /// What takes a core `ns` when it is awake and alone takes so long now.
+    /// Time that work takes now which takes `ns` on a core that is awake and alone.
+    #[cold]
     fn drawn_out(&mut self, core: u32, now: Time, ns: u64) -> u64 {
         let exit = self.together.as_mut().map_or(0, |together| {
             let idle = now.saturating_sub(self.cores[core as usize].account.until());
@@ -117,7 +118,7 @@ impl Crew {
         exit + self.slowed(core, now, ns)
     }
 
-    /// What takes a core `ns` when it is alone takes so long now.
+    /// Time that work takes now which takes `ns` on a core that is alone.
     pub(crate) fn slowed(&mut self, core: u32, now: Time, ns: u64) -> u64 {
         let Some(together) = &mut self.together else { return ns };
         let sibling = together.sibling(core).is_some_and(|sibling| {

@@ -17,6 +17,8 @@ pub(crate) struct InterruptLine {
     pub(crate) from: Time,
     /// The thread that goes on when interrupts may do no more.
     pub(crate) thread: Option<u32>,
+    /// It does so now.
+    pub(crate) by_thread: bool,
 }
 
 /// Counts over all lines.

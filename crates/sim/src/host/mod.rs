@@ -106,7 +106,7 @@ fn drives_of(
     Ok(Drives { adapters: parts, doors, count, shape, in_a_row })
 }
 
-/// How much an interrupt may do, where it is not as much as there is.
+/// Completions and time of an interrupt, where these have an end.
 fn budget_of(sheet: &Sheet) -> Result<Option<(u64, u64)>, SheetError> {
     let [count, time] = ["platform.budget", "platform.budget_time"].map(|key| sheet.has(key));
     let has = sheet.word("platform.subsystem")? == "async" && !sheet.has("platform.memory");

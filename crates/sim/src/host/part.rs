@@ -133,7 +133,8 @@ impl Host {
     /// Every ns of a core was spent on something that is told.
     fn check_ledger(&self) {
         let booked: u64 = self.crew.cores.iter().map(|core| core.account.booked()).sum();
-        let told = self.carried_ns + self.ledger.booked() + self.beyond().iter().map(|(_, ns)| ns).sum::<u64>();
+        let told =
+            self.carried_ns + self.ledger.booked() + self.beyond().iter().map(|(_, ns)| ns).sum::<u64>();
         assert!(booked == told, "cores were busy for {booked} ns, and layers took {told} ns");
     }
 }
@@ -239,7 +240,9 @@ impl Part for Host {
         let index = token & 0xFF_FFFF;
         match (token >> 24) as u8 {
             STEP => self.step_ends(index, sim),
-            LINE => self.handled(index as usize, sim),
+            LINE => {
+                self.handled(index as usize, sim);
+            }
             TICK => self.slice_ends(index, sim),
             NAP => self.nap_ends(index, sim),
             kind @ (PLUG | DOORBELL | SOFTIRQ) => self.merge_wakes(kind, index, sim),

@@ -75,7 +75,7 @@ pub(crate) struct Paths {
     pub(crate) switch_out: Path,
     pub(crate) switch_in: Path,
     pub(crate) other_core: Path,
-    /// What it takes more when the other core is on another socket.
+    /// The rest of it when the other core is on another socket.
     pub(crate) other_socket: Path,
     /// One look for a completion.
     pub(crate) look: Path,
@@ -116,7 +116,7 @@ impl Paths {
         }
     }
 
-    /// From another socket, what comes from another core takes so many times as long.
+    /// Lines from another socket take so many times as long as from another core.
     pub(crate) fn prolong_other_core(&mut self, times: f64, ledger: &mut Ledger) {
         self.other_socket = ledger.path(&[(Layer::OtherCore, self.system.other_core * (times - 1.0))]);
     }

@@ -31,7 +31,6 @@ impl Host {
             return self.run(core, ns + more, sim);
         }
         ns += match next {
-            _ if thread.completes.is_some() => self.complete_some(index, sim),
             _ if thread.left_ns > 0 => self.compute(index),
             Some(first) if sim.request(first).kind == Kind::Compute => {
                 thread.todo.pop_front();
@@ -42,11 +41,14 @@ impl Host {
                 self.compute(index)
             }
             Some(_) => self.submit(index, sim),
-            None if thread.ready.is_empty() => {
+            None if thread.ready.is_empty() && thread.completes.is_none() => {
                 thread.step = ThreadStep::Look;
                 self.ledger.once(self.paths.look)
             }
-            None => self.pick_up(index, sim),
+            None => match thread.completes {
+                None => self.pick_up(index, sim),
+                Some(line) => self.complete_some(index, line, sim),
+            },
         };
         let thread = &mut self.threads[index as usize];
         thread.state = ThreadState::Running;

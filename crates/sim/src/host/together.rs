@@ -83,7 +83,7 @@ impl Together {
         exit
     }
 
-    /// What takes `ns` alone takes so long beside a busy sibling, or none, with so many cores in use.
+    /// Time that work of `ns` takes beside a busy sibling, or none, with so many cores in use.
     pub(super) fn slowed(&mut self, ns: u64, sibling: bool, active: usize) -> u64 {
         let others = active.saturating_sub(1) as f64 / f64::from(self.cores - 1).max(1.0);
         let more = self.by_all * others + if sibling { self.by_sibling } else { 0.0 };

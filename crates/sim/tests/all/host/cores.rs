@@ -2,10 +2,10 @@
 
 use iostack_model::{Batch, Engine, Job, Outcome};
 
-use crate::load::changed_sheet;
 use crate::host::machine::{
     COMPLETE, INTERRUPT, LOOK, SUBMIT, SWITCH_IN, SYSCALL, WAKE, host, outcome, reads, sheet,
 };
+use crate::load::changed_sheet;
 
 /// Clocks of a polled call on a drive that answers at once, at a clock a nanosecond.
 const POLLED: u64 = SYSCALL + SUBMIT + COMPLETE + LOOK;
@@ -132,10 +132,17 @@ fn an_interrupt_handles_its_budget_and_a_thread_of_the_kernel_the_rest() {
     for budget in ["1", "16", "64"] {
         let seen = of(&[("platform.budget", budget)]);
         let told = host(&seen).completions_per_interrupt;
-        println!("budget {budget}: {told:.2} of {most:.0} by an interrupt, {:.0} of {:.0} IOPS", seen.rate(), endless.rate());
+        println!(
+            "budget {budget}: {told:.2} of {most:.0} by an interrupt, {:.0} of {:.0} IOPS",
+            seen.rate(),
+            endless.rate()
+        );
         assert!(told <= budget.parse::<f64>().expect("a number") + 1e-9, "{budget}: {told}");
         assert_eq!(seen.ios(), endless.ios());
-        assert!((seen.rate() / endless.rate() - 1.0).abs() < 0.1, "a thread of its own core does the same work");
+        assert!(
+            (seen.rate() / endless.rate() - 1.0).abs() < 0.1,
+            "a thread of its own core does the same work"
+        );
     }
     // A batch that began before the time was over is ended.
     let told = host(&of(&[("platform.budget_time", "100us")])).completions_per_interrupt;
@@ -163,8 +170,10 @@ fn cores_that_do_not_go_into_pairs_and_sockets_are_refused() {
 #[test]
 fn one_server_gives_the_rates_a_core_that_its_docs_tell() {
     let fio = ("platform.os.os.application", "2317");
-    let batched = Job { batch: Batch { submit: 32, complete_min: 32 }, ..reads(Engine::IO_URING, 1, 128, 40_000) };
-    let known = Engine::IoUring { fixed_buffers: true, registered_files: true, poll: true, submit_poll: false };
+    let batched =
+        Job { batch: Batch { submit: 32, complete_min: 32 }, ..reads(Engine::IO_URING, 1, 128, 40_000) };
+    let known =
+        Engine::IoUring { fixed_buffers: true, registered_files: true, poll: true, submit_poll: false };
     // Published are 0.4 and 10 million; nothing was fitted to them.
     for (what, job, changes, told, published) in [
         ("fio, libaio", reads(Engine::Libaio, 1, 128, 40_000), vec![fio], 0.344, Some((0.4, -14.0))),
