@@ -102,7 +102,8 @@ impl Crew {
     }
 
     /// The core does what takes it `ns` alone, from now or from the end of what is booked; when it is through.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "each I/O takes three, and a call would be a third of it")]
     pub(crate) fn run(&mut self, core: u32, now: Time, ns: u64) -> Time {
         let ns = if self.together.is_none() { ns } else { self.drawn_out(core, now, ns) };
         self.cores[core as usize].spend(now, ns)

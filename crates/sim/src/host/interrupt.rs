@@ -16,20 +16,14 @@ use crate::engine::{CALLER_SHIFT, RequestId, Sim, token};
 impl Host {
     /// An interrupt for what is pending on the line, or its thread, which takes so many ns of its own time.
     pub(super) fn raise(&mut self, line: usize, sim: &mut Sim) -> u64 {
-        let InterruptLine { pending, batch, raised, core, handled, from, thread, by_thread } =
-            &mut self.lines[line];
-        let (fresh, core, by_thread) = (!std::mem::replace(raised, true), *core, *by_thread);
-        if thread.is_some() {
-            if fresh {
-                (*handled, *from) = (0, sim.now());
-            }
-            let most = self.machine.budget.map_or(u64::MAX, |(most, _)| most - *handled);
-            let most = usize::try_from(most).unwrap_or(usize::MAX).min(pending.len());
-            batch.extend(pending.drain(..most));
-            *handled += most as u64;
+        let of = &mut self.lines[line];
+        let (fresh, core, by_thread) = (!std::mem::replace(&mut of.raised, true), of.core, of.by_thread);
+        if of.thread.is_none() {
+            std::mem::swap(&mut of.pending, &mut of.batch);
         } else {
-            std::mem::swap(pending, batch);
+            of.take_some(self.machine.budget, fresh, sim.now());
         }
+        let batch = &of.batch;
         let mut wakes = 0;
         for &id in batch.iter().filter(|&&id| !sim.request(id).by_kernel) {
             let thread = &mut self.threads[(sim.request(id).user >> CALLER_SHIFT) as usize];
@@ -87,6 +81,7 @@ impl Host {
     }
 
     /// The interrupt has done what it may: it wakes the thread of its line, which goes on when it gets the core.
+    #[cold]
     fn hands_over(&mut self, line: usize, sim: &mut Sim) -> bool {
         let InterruptLine { handled, from, core, thread, by_thread, .. } = self.lines[line];
         let (Some(thread), Some((most, time))) = (thread, self.machine.budget) else { return false };
@@ -114,6 +109,7 @@ impl Host {
     }
 
     /// The thread of a line begins to handle what is pending, as much as an interrupt may; ns.
+    #[cold]
     pub(super) fn complete_some(&mut self, index: u32, line: u32, sim: &mut Sim) -> u64 {
         self.threads[index as usize].step = ThreadStep::Complete;
         self.lines[line as usize].handled = 0;
@@ -121,6 +117,7 @@ impl Host {
     }
 
     /// It is through with these; then it goes on, lets others have its core, or leaves the line to interrupts again.
+    #[cold]
     pub(super) fn completed_some(&mut self, index: u32, sim: &mut Sim) {
         let Thread { core, since, completes, .. } = self.threads[index as usize];
         let line = completes.expect("it completes") as usize;

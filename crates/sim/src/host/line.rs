@@ -21,6 +21,20 @@ pub(crate) struct InterruptLine {
     pub(crate) by_thread: bool,
 }
 
+impl InterruptLine {
+    /// Completions that may be handled now become the batch.
+    #[cold]
+    pub(crate) fn take_some(&mut self, budget: Option<(u64, Time)>, fresh: bool, now: Time) {
+        if fresh {
+            (self.handled, self.from) = (0, now);
+        }
+        let most = budget.map_or(u64::MAX, |(most, _)| most - self.handled);
+        let most = usize::try_from(most).unwrap_or(usize::MAX).min(self.pending.len());
+        self.batch.extend(self.pending.drain(..most));
+        self.handled += most as u64;
+    }
+}
+
 /// Counts over all lines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InterruptCount {

@@ -41,14 +41,14 @@ impl Host {
                 self.compute(index)
             }
             Some(_) => self.submit(index, sim),
-            None if thread.ready.is_empty() && thread.completes.is_none() => {
-                thread.step = ThreadStep::Look;
-                self.ledger.once(self.paths.look)
-            }
-            None => match thread.completes {
-                None => self.pick_up(index, sim),
+            None if thread.ready.is_empty() => match thread.completes {
                 Some(line) => self.complete_some(index, line, sim),
+                None => {
+                    thread.step = ThreadStep::Look;
+                    self.ledger.once(self.paths.look)
+                }
             },
+            None => self.pick_up(index, sim),
         };
         let thread = &mut self.threads[index as usize];
         thread.state = ThreadState::Running;
@@ -124,13 +124,8 @@ impl Host {
             };
             ns += self.ledger.repeat(self.paths.other_core, batch.iter().filter(away).count() as u64);
             if let Some(together) = &self.crew.together {
-                let own = together.socket(*core);
-                let far = |id: &&RequestId| {
-                    let line = self.flights[id.0 as usize].line;
-                    together.socket(lines[usize::from(line)].core) != own
-                };
-                let far = batch.iter().filter(far).count() as u64;
-                ns += self.ledger.repeat(self.paths.other_socket, far);
+                let cores = batch.iter().map(|id| lines[usize::from(self.flights[id.0 as usize].line)].core);
+                ns += self.ledger.repeat(self.paths.other_socket, together.far(*core, cores));
             }
         } else {
             ns += self.ledger.once(self.paths.look) + self.ledger.repeat(self.paths.complete, count);

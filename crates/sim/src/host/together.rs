@@ -75,6 +75,13 @@ impl Together {
         whole.checked_div(self.each_socket).unwrap_or(0)
     }
 
+    /// So many of these cores are on another socket than the first.
+    #[cold]
+    pub(super) fn far(&self, own: u32, cores: impl Iterator<Item = u32>) -> u64 {
+        let own = self.socket(own);
+        cores.filter(|&core| self.socket(core) != own).count() as u64
+    }
+
     /// A core that was idle for `idle` is awake after so long.
     pub(super) fn exit(&mut self, idle: Time) -> Time {
         let entered = self.states.iter().rev().flatten().find(|&&(after, _)| idle >= after);

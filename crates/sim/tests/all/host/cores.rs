@@ -183,7 +183,7 @@ fn one_server_gives_the_rates_a_core_that_its_docs_tell() {
             "the driver in the program",
             reads(Engine::IO_URING, 1, 128, 40_000),
             vec![("platform.os", "spdk")],
-            4.318,
+            4.312,
             Some((10.0, -57.0)),
         ),
     ] {
