@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use super::thread::Thread;
+use super::together::Together;
 use crate::engine::{Account, Time};
 
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,17 @@ pub(crate) struct Core {
     pub(crate) interrupts_until: Time,
 }
 
+impl Core {
+    /// It is busy for `ns` more, from now or from the end of what is booked; when it is through.
+    #[inline]
+    pub(crate) fn spend(&mut self, now: Time, ns: u64) -> Time {
+        let start = now.max(self.account.until());
+        self.end = start + ns;
+        self.account.book(now, start, self.end);
+        self.end
+    }
+}
+
 /// Cores and those who wait for one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Crew {
@@ -28,6 +40,8 @@ pub(crate) struct Crew {
     idle: Vec<u64>,
     idle_count: usize,
     pub(crate) switches: u64,
+    /// Rules by which work takes longer than its clocks, where there are any.
+    pub(crate) together: Option<Together>,
 }
 
 impl Crew {
@@ -87,19 +101,38 @@ impl Crew {
         self.idle_count += 1;
     }
 
-    /// The core is busy for `ns` more, from now or from the end of what is booked; when it is through.
-    #[inline]
+    /// The core does what takes it `ns` alone, from now or from the end of what is booked; when it is through.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "each I/O takes three, and a call would be a third of it")]
     pub(crate) fn run(&mut self, core: u32, now: Time, ns: u64) -> Time {
-        let core = &mut self.cores[core as usize];
-        let start = now.max(core.account.until());
-        core.end = start + ns;
-        core.account.book(now, start, core.end);
-        core.end
+        let ns = if self.together.is_none() { ns } else { self.drawn_out(core, now, ns) };
+        self.cores[core as usize].spend(now, ns)
+    }
+
+    /// Time that work takes now which takes `ns` on a core that is awake and alone.
+    #[cold]
+    fn drawn_out(&mut self, core: u32, now: Time, ns: u64) -> u64 {
+        let exit = self.together.as_mut().map_or(0, |together| {
+            let idle = now.saturating_sub(self.cores[core as usize].account.until());
+            together.exit(idle)
+        });
+        exit + self.slowed(core, now, ns)
+    }
+
+    /// Time that work takes now which takes `ns` on a core that is alone.
+    pub(crate) fn slowed(&mut self, core: u32, now: Time, ns: u64) -> u64 {
+        let Some(together) = &mut self.together else { return ns };
+        let sibling = together.sibling(core).is_some_and(|sibling| {
+            let other = &self.cores[sibling as usize];
+            other.thread.is_some() || other.account.until() > now
+        });
+        together.slowed(ns, sibling, self.cores.len() - self.idle_count)
     }
 
     /// An interrupt takes `ns` of the core, before all else; when it is through.
     #[inline]
     pub(crate) fn interrupt(&mut self, core: u32, now: Time, ns: u64) -> Time {
+        let ns = if self.together.is_none() { ns } else { self.drawn_out(core, now, ns) };
         let core = &mut self.cores[core as usize];
         let start = now.max(core.interrupts_until);
         core.interrupts_until = start + ns;

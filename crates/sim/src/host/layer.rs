@@ -24,10 +24,12 @@ pub(crate) enum Layer {
     Poll,
     Switch,
     OtherCore,
+    IdleExit,
+    SlowDown,
 }
 
 /// Number of layers.
-pub(crate) const LAYERS: usize = Layer::OtherCore as usize + 1;
+pub(crate) const LAYERS: usize = Layer::SlowDown as usize + 1;
 
 /// Layers as reports name them, in the order of a request's way.
 pub(crate) const LAYER_NAMES: [(Layer, &str); LAYERS] = [
@@ -50,6 +52,8 @@ pub(crate) const LAYER_NAMES: [(Layer, &str); LAYERS] = [
     (Layer::Poll, "poll"),
     (Layer::Switch, "switch"),
     (Layer::OtherCore, "other core"),
+    (Layer::IdleExit, "idle exit"),
+    (Layer::SlowDown, "slow-down"),
 ];
 
 /// Clocks by layer.

@@ -15,16 +15,20 @@ pub(super) struct Locks {
     pub(super) drivers: Vec<Lock>,
     /// Time more of a turn under the scheduler's that was waited for, ns.
     pub(super) contention: u64,
+    /// The same when the lock was on another socket.
+    pub(super) contention_remote: u64,
     /// There are locks of a scheduler, of a driver.
     pub(super) has: [bool; 2],
 }
 
 impl Locks {
     pub(super) fn new(machine: &Machine, system: &System, software: &Driver, drives: &Drives) -> Locks {
+        let contention = (machine.contention * machine.ns_per_clock).round() as u64;
         Locks {
             schedulers: vec![Lock::default(); drives.count],
             drivers: vec![Lock::default(); drives.adapters.len()],
-            contention: (machine.contention * machine.ns_per_clock).round() as u64,
+            contention,
+            contention_remote: contention,
             has: [system.scheduler_hold > 0.0, software.lock > 0.0],
         }
     }

@@ -27,6 +27,8 @@ pub(crate) struct Machine {
     pub(crate) subsystem: Subsystem,
     /// Commands that the host leaves in a drive.
     pub(crate) outstanding: Option<u32>,
+    /// Completions of one interrupt, and time after which it begins no more, ns: what is left is for a thread of the kernel.
+    pub(crate) budget: Option<(u64, Time)>,
 }
 
 /// The drives and how to reach them.

@@ -28,6 +28,7 @@ mod paths;
 mod steps;
 mod system;
 mod thread;
+mod together;
 mod turns;
 
 use crate::sheet::{Sheet, SheetError};
@@ -35,7 +36,7 @@ use iostack_workload::Rng;
 
 use crate::adapter::{Adapter, Driver, Hardware};
 use crate::devices;
-use crate::devices::parameter::count_within;
+use crate::devices::parameter::{count_within, time_or};
 use crate::engine::{Part, PartId, World};
 use filesystem::FileSystem;
 use machine::{Drives, Machine};
@@ -43,6 +44,7 @@ use merge::subsystem::Subsystem;
 use part::Host;
 use system::System;
 use thread::Wait;
+use together::Together;
 
 /// The scheduler, and how many I/Os it lets into a drive.
 fn scheduler_of(sheet: &Sheet, drive: &Sheet) -> Result<Scheduler, SheetError> {
@@ -104,6 +106,17 @@ fn drives_of(
     Ok(Drives { adapters: parts, doors, count, shape, in_a_row })
 }
 
+/// Completions and time of an interrupt, where these have an end.
+fn budget_of(sheet: &Sheet) -> Result<Option<(u64, u64)>, SheetError> {
+    let [count, time] = ["platform.budget", "platform.budget_time"].map(|key| sheet.has(key));
+    let has = sheet.word("platform.subsystem")? == "async" && !sheet.has("platform.memory");
+    if !(has && (count || time)) {
+        return Ok(None);
+    }
+    let count = if count { count_within(sheet, "platform.budget", 1, 1 << 32)? } else { u64::MAX };
+    Ok(Some((count, time_or(sheet, "platform.budget_time", u64::MAX)?)))
+}
+
 /// The machine's own numbers, and how requests reach its drives.
 fn machine_of(
     sheet: &Sheet,
@@ -130,6 +143,7 @@ fn machine_of(
         },
         subsystem: Subsystem::named(sheet.word("platform.subsystem")?, driver.copies),
         outstanding: outstanding.map(|count| count as u32),
+        budget: budget_of(sheet)?,
     })
 }
 
@@ -155,6 +169,7 @@ pub(crate) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartI
     system.through_files = fs.as_ref().map_or(0.0, |fs| fs.clocks);
     let spaces = if below.in_a_row { 1 } else { below.count as u32 };
     let mut host = Host::new(machine_of(sheet, (&system, &driver), &scheduler)?, &system, &driver, below);
+    host.keep_together(Together::read(sheet)?);
     let shape = host.shape().expect("a host has a shape");
     if !sheet.has("platform.memory") {
         return Ok(world.add(Box::new(host)));

@@ -14,6 +14,7 @@ use super::merge::{DOORBELL, Merge, PLUG, SOFTIRQ};
 use super::paths::{Paths, SubmitWay};
 use super::system::System;
 use super::thread::{Thread, ThreadState, Wait};
+use super::together::Together;
 use crate::adapter::Driver;
 use crate::engine::{Account, CALLER_SHIFT, Caller, Part, RequestId, Shape, Sim, Time, usage};
 
@@ -115,10 +116,25 @@ impl Host {
         (self.crew.cores.iter().map(until_now).collect(), spun)
     }
 
+    /// Cores are not each by itself.
+    pub(super) fn keep_together(&mut self, together: Option<Together>) {
+        if let Some(Together { remote, .. }) = &together {
+            self.locks.contention_remote = (self.locks.contention as f64 * remote).round() as u64;
+            self.paths.prolong_other_core(*remote, &mut self.ledger);
+        }
+        self.crew.together = together;
+    }
+
+    /// Time of cores beyond what their work takes alone.
+    fn beyond(&self) -> [(Layer, u64); 2] {
+        self.crew.together.as_ref().map_or([(Layer::SlowDown, 0); 2], Together::spent)
+    }
+
     /// Every ns of a core was spent on something that is told.
     fn check_ledger(&self) {
         let booked: u64 = self.crew.cores.iter().map(|core| core.account.booked()).sum();
-        let told = self.carried_ns + self.ledger.booked();
+        let told =
+            self.carried_ns + self.ledger.booked() + self.beyond().iter().map(|(_, ns)| ns).sum::<u64>();
         assert!(booked == told, "cores were busy for {booked} ns, and layers took {told} ns");
     }
 }
@@ -169,6 +185,7 @@ impl Part for Host {
             }
         }
         self.threads.append(&mut helpers);
+        self.meet_completers();
         self.polls = self.threads.iter().any(|thread| thread.helps || thread.wait != Wait::Sleep);
         self.meet_subsystem();
     }
@@ -223,7 +240,9 @@ impl Part for Host {
         let index = token & 0xFF_FFFF;
         match (token >> 24) as u8 {
             STEP => self.step_ends(index, sim),
-            LINE => self.handled(index as usize, sim),
+            LINE => {
+                self.handled(index as usize, sim);
+            }
             TICK => self.slice_ends(index, sim),
             NAP => self.nap_ends(index, sim),
             kind @ (PLUG | DOORBELL | SOFTIRQ) => self.merge_wakes(kind, index, sim),
@@ -240,6 +259,7 @@ impl Part for Host {
         self.locks.begin(now);
         self.count = InterruptCount::default();
         self.crew.switches = 0;
+        self.crew.together.iter_mut().for_each(Together::begin);
         self.carried_ns = self.crew.cores.iter().map(|core| core.account.booked()).sum();
     }
 
@@ -252,6 +272,9 @@ impl Part for Host {
     fn host(&self, now: Time, ios: u64) -> Option<HostUse> {
         let mut work = self.ledger.work();
         work.add(Layer::Poll, self.accounts(now).1 as f64 / self.machine.ns_per_clock);
+        for (layer, ns) in self.beyond() {
+            work.add(layer, ns as f64 / self.machine.ns_per_clock);
+        }
         let InterruptCount { interrupts, completions } = self.count;
         Some(HostUse {
             clock_hz: 1e9 / self.machine.ns_per_clock,

@@ -75,6 +75,8 @@ pub(crate) struct Paths {
     pub(crate) switch_out: Path,
     pub(crate) switch_in: Path,
     pub(crate) other_core: Path,
+    /// The rest of it when the other core is on another socket.
+    pub(crate) other_socket: Path,
     /// One look for a completion.
     pub(crate) look: Path,
     /// Time under the lock of the I/O scheduler.
@@ -107,10 +109,16 @@ impl Paths {
             switch_out: path(&[(Layer::Switch, system.switch_out)]),
             switch_in: path(&[(Layer::Switch, system.switch_in)]),
             other_core: path(&[(Layer::OtherCore, system.other_core)]),
+            other_socket: Path::default(),
             look: path(&[(Layer::Poll, system.poll)]),
             hold: path(&[(Layer::Lock, system.scheduler_hold)]),
             driver_hold: path(&[(Layer::Lock, driver.lock)]),
         }
+    }
+
+    /// Lines from another socket take so many times as long as from another core.
+    pub(crate) fn prolong_other_core(&mut self, times: f64, ledger: &mut Ledger) {
+        self.other_socket = ledger.path(&[(Layer::OtherCore, self.system.other_core * (times - 1.0))]);
     }
 
     /// The number of a way; its steps are made when it is first asked for.

@@ -41,10 +41,13 @@ impl Host {
                 self.compute(index)
             }
             Some(_) => self.submit(index, sim),
-            None if thread.ready.is_empty() => {
-                thread.step = ThreadStep::Look;
-                self.ledger.once(self.paths.look)
-            }
+            None if thread.ready.is_empty() => match thread.completes {
+                Some(line) => self.complete_some(index, line, sim),
+                None => {
+                    thread.step = ThreadStep::Look;
+                    self.ledger.once(self.paths.look)
+                }
+            },
             None => self.pick_up(index, sim),
         };
         let thread = &mut self.threads[index as usize];
@@ -120,6 +123,10 @@ impl Host {
                 lines[usize::from(line)].core != *core
             };
             ns += self.ledger.repeat(self.paths.other_core, batch.iter().filter(away).count() as u64);
+            if let Some(together) = &self.crew.together {
+                let cores = batch.iter().map(|id| lines[usize::from(self.flights[id.0 as usize].line)].core);
+                ns += self.ledger.repeat(self.paths.other_socket, together.far(*core, cores));
+            }
         } else {
             ns += self.ledger.once(self.paths.look) + self.ledger.repeat(self.paths.complete, count);
         }
@@ -151,7 +158,8 @@ impl Host {
             ThreadStep::Submit if self.holds => {
                 thread.step = ThreadStep::Locked;
                 let end = self.take_lock(index, sim);
-                self.run(core, end - now, sim);
+                let end = self.crew.cores[core as usize].spend(now, end - now);
+                sim.wake_at(end, token(STEP, place));
             }
             ThreadStep::Submit | ThreadStep::Locked => self.submitted(index, sim),
             ThreadStep::Compute if thread.left_ns > 0 => self.go_on(index, sim),
@@ -169,6 +177,7 @@ impl Host {
                 }
                 self.linger(index, sim);
             }
+            ThreadStep::Complete => self.completed_some(index, sim),
             ThreadStep::Look | ThreadStep::Enter => self.go_on(index, sim),
             ThreadStep::Dispatch => self.dispatched(index, sim),
             ThreadStep::Ring => self.rings(index, sim),
@@ -301,18 +310,24 @@ impl Host {
     /// The thread takes the locks of its drive for each I/O of its batch, one after the other; when the last is through.
     pub(super) fn take_lock(&mut self, index: u32, sim: &mut Sim) -> Time {
         let mut at = sim.now();
+        let (now, core) = (sim.now(), self.threads[index as usize].core);
+        let socket = self.crew.together.as_ref().map_or(0, |together| together.socket(core));
         for place in 0..self.threads[index as usize].batch.len() {
             let id = self.threads[index as usize].batch[place];
             sim.spend(id, Stage::Submit);
             let drive = self.drive_of(id, sim);
             let adapter = drive % self.drives.adapters.len();
-            let Locks { schedulers, drivers, contention, has } = &mut self.locks;
+            let Locks { schedulers, drivers, contention, contention_remote, has } = &mut self.locks;
             let mut lost = [0; 2];
             if has[0] {
-                (at, lost[0]) = schedulers[drive].take(at, self.ledger.once(self.paths.hold), *contention);
+                let lock = &mut schedulers[drive];
+                let far = std::mem::replace(&mut lock.socket, socket) != socket;
+                let hold = self.crew.slowed(core, now, self.ledger.once(self.paths.hold));
+                (at, lost[0]) = lock.take(at, hold, if far { *contention_remote } else { *contention });
             }
             if has[1] {
-                (at, lost[1]) = drivers[adapter].take(at, self.ledger.once(self.paths.driver_hold), 0);
+                let hold = self.crew.slowed(core, now, self.ledger.once(self.paths.driver_hold));
+                (at, lost[1]) = drivers[adapter].take(at, hold, 0);
             }
             self.ledger.spend(Layer::Lock, lost[0] + lost[1]);
         }

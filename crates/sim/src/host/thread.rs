@@ -28,6 +28,7 @@ pub(crate) enum ThreadStep {
     /// It holds the lock of the I/O scheduler.
     Locked,
     Reap,
+    Complete,
     Compute,
     #[default]
     Look,
@@ -96,6 +97,8 @@ pub(crate) struct Thread {
     pub(crate) helper: Option<u32>,
     /// It is such a thread: it never sleeps.
     pub(crate) helps: bool,
+    /// The line whose completions it handles when interrupts may do no more.
+    pub(crate) completes: Option<u32>,
     /// Time that its I/Os were with the drive, and how many.
     pub(crate) flown_ns: u64,
     pub(crate) flown: u64,

@@ -15,6 +15,7 @@ macro_rules! file {
 /// Name and text of each file, in the order in which they are listed: of today first.
 const FILES: &[(&str, &str)] = &[
     file!(".", "nvme-server"),
+    file!(".", "server-2021"),
     file!(".", "laptop"),
     file!(".", "cloud-vm"),
     file!(".", "x5570"),

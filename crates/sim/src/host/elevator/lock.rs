@@ -14,6 +14,8 @@ pub(crate) struct Lock {
     pub(crate) account: Account,
     /// Moments when those who asked are through with it, in order.
     ends: VecDeque<Time>,
+    /// The socket of who had it last.
+    pub(crate) socket: u32,
 }
 
 impl Lock {
