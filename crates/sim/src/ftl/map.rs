@@ -125,11 +125,33 @@ impl Map {
     /// The page that a place holds, when it is the valid copy.
     #[inline]
     pub(super) fn valid(&self, place: u32) -> Option<u32> {
+        if self.is_stale(place) { None } else { self.held(place) }
+    }
+
+    #[inline]
+    fn held(&self, place: u32) -> Option<u32> {
         match self.back[place as usize] {
-            _ if self.is_stale(place) => None,
             LAID_OUT => self.layout.page(place),
             page => Some(page - 1),
         }
+    }
+
+    /// The first valid copy in the places from `place` on, before `end`: its page, and where it is.
+    #[inline]
+    pub(super) fn next_valid(&self, mut place: u32, end: u32) -> Option<(u32, PhysicalPage)> {
+        while place < end {
+            let fresh = !self.stale[place as usize / 64] >> (place % 64);
+            if fresh == 0 {
+                place = (place | 63) + 1;
+                continue;
+            }
+            place += fresh.trailing_zeros();
+            if place < end && let Some(lpn) = self.held(place) {
+                return Some((lpn, PhysicalPage(place)));
+            }
+            place += 1;
+        }
+        None
     }
 
     /// Brings near what the places of a block hold.

@@ -56,7 +56,7 @@ use std::collections::VecDeque;
 
 use iostack_model::{Bytes, FlashUse};
 
-use divide::Divisor;
+pub(crate) use divide::Divisor;
 use layout::Layout;
 use map::Map;
 pub use precondition::Making;
