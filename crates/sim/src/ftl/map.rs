@@ -68,10 +68,20 @@ impl Map {
         entry.checked_sub(PLACE)
     }
 
-    /// Asks for the entry of a page, which is needed soon.
+    /// Asks for the entry of a page, which is needed soon. What was never written is not looked at.
     #[inline]
     pub(super) fn bring_near(&self, lpn: u32) {
-        sys::bring_near(&self.forward, lpn);
+        if self.is_touched(lpn) {
+            sys::bring_near(&self.forward, lpn as usize);
+        }
+    }
+
+    /// Asks for what [`Map::set`] of a page needs.
+    #[inline]
+    pub(super) fn bring_copy_near(&self, lpn: u32) {
+        if let Some(place) = self.touch(lpn) {
+            sys::bring_near(&self.stale, place as usize / 64);
+        }
     }
 
     #[inline]

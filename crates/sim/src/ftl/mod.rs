@@ -190,6 +190,12 @@ impl Ftl {
         self.map.bring_near(lpn);
     }
 
+    /// Asks for what [`Ftl::write`] needs of a page, for a caller that writes it next.
+    #[inline]
+    pub fn bring_copy_near(&self, lpn: u32) {
+        self.map.bring_copy_near(lpn);
+    }
+
     /// Place of a page; `None` when it was never written, or trimmed.
     #[inline]
     pub fn lookup(&self, lpn: u32) -> Option<PhysicalPage> {
