@@ -80,7 +80,8 @@ impl Ring {
         self.whom[to & MASK] = self.whom[from & MASK];
     }
 
-    #[inline]
+    /// By itself: it would be repeated wherever a part asks to be woken.
+    #[inline(never)]
     fn insert(&mut self, event: WakeUp) {
         let mut place = self.first + self.count;
         if self.count == 0 || self.times[(place - 1) & MASK] <= event.time {
