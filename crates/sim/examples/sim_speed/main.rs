@@ -36,6 +36,11 @@ const FIGURES: &[(&str, SpeedFigure)] = &[
     ("sim.mixed", |size| requests("mixed", size.requests / 10, size.samples)),
     ("sim.host_psync", |size| host("psync", size)),
     ("sim.host_uring", |size| host("io_uring", size)),
+    ("sim.tlc-1t", |size| built_in("tlc-1t", size, 4)),
+    ("sim.x25e", |size| built_in("x25e", size, 10)),
+    ("sim.server_uring", |size| built_in("server_io_uring", size, 8)),
+    ("sim.server_psync", |size| built_in("server_psync", size, 8)),
+    ("sim.large", |size| built_in("large", size, 8)),
     ("sim.layer_write", layer_write),
     ("sim.layer_steady", layer_steady),
     ("sim.start_1tib", start),
@@ -73,6 +78,12 @@ fn requests(name: &str, count: u64, samples: u32) -> Samples {
 /// Millions of requests per CPU-second on a whole platform.
 fn host(name: &str, size: &Size) -> Samples {
     rate_of(|count| work::host(name, count, &[]), size.requests / 2, size.samples)
+}
+
+/// Millions of requests per CPU-second on a built-in sheet.
+fn built_in(name: &str, size: &Size, part: u64) -> Samples {
+    let job = |count| work::built_in(name, count).expect("it is built in");
+    rate_of(job, size.requests / part, size.samples)
 }
 
 /// Millions per CPU-second. Building the drives and preparing them is in a short run as well, and taken off.

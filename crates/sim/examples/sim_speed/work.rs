@@ -94,6 +94,35 @@ pub(crate) fn host(name: &str, count: u64, changes: &[(&str, &str)]) -> u64 {
     checksum(&ran.outcomes[0])
 }
 
+/// Runs 4 KiB random I/Os on a built-in sheet: a drive alone, a server, a server of 64 cores with 24 drives.
+pub(crate) fn built_in(name: &str, count: u64) -> Option<u64> {
+    let large = [("platform.cores", "64"), ("platform.drives", "24"), ("platform.adapters", "24")];
+    let (sheet, changes, reads, engine, threads, queue_depth) = match name {
+        "tlc-1t" => ("tlc-1t", &[][..], 100, Engine::IO_URING, 1, 32),
+        "x25e" => ("x25e", &[("flash.state", "steady")][..], 0, Engine::IO_URING, 1, 32),
+        "server_io_uring" => ("nvme-server", &[][..], 100, Engine::IO_URING, 8, 32),
+        "server_psync" => ("nvme-server", &[][..], 100, Engine::Psync, 128, 1),
+        "large" => ("nvme-server", &large[..], 100, Engine::IO_URING, 64, 32),
+        _ => return None,
+    };
+    let job = Job {
+        access: Access::UNIFORM,
+        mix: Mix::reads(reads),
+        engine,
+        queue_depth,
+        threads,
+        io_count: Some(count.div_ceil(u64::from(threads))),
+        loops: u32::MAX,
+        slice: Nanos::millis(999),
+        ..Job::default()
+    };
+    let changes: Vec<(String, String)> =
+        changes.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let sheet = Sheet::load(sheet, &changes).expect("built in");
+    let ran = run(&sheet, std::slice::from_ref(&job), &RunOptions::seeded(1)).expect("it runs");
+    Some(checksum(&ran.outcomes[0]))
+}
+
 /// A steady drive of 1 TiB is made, and written to a thousand times.
 pub(crate) fn start() -> u64 {
     let job = Job {
@@ -156,6 +185,9 @@ pub(crate) fn places(layer: &Ftl) -> u64 {
 /// Does `count` of something, for a program that counts instructions around it: of a job, or of `layer`. `start` counts
 /// nothing.
 pub(crate) fn counted(name: &str, count: u64) -> u64 {
+    if let Some(sum) = built_in(name, count) {
+        return sum;
+    }
     match name {
         "start" => start(),
         "layer" => {

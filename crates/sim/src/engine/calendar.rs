@@ -23,8 +23,25 @@ use super::Time;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct WakeUp {
     pub(super) time: Time,
-    pub(super) part: u16,
-    pub(super) token: u32,
+    /// Part and token as one word: what is moved in words is soon read again.
+    whom: u64,
+}
+
+impl WakeUp {
+    #[inline]
+    pub(super) fn new(time: Time, part: u16, token: u32) -> WakeUp {
+        WakeUp { time, whom: u64::from(part) << 32 | u64::from(token) }
+    }
+
+    #[inline]
+    pub(super) fn part(self) -> u16 {
+        (self.whom >> 32) as u16
+    }
+
+    #[inline]
+    pub(super) fn token(self) -> u32 {
+        self.whom as u32
+    }
 }
 
 /// Places of the ring.
@@ -35,15 +52,75 @@ const MASK: usize = RING - 1;
 const NEAR_MAX: usize = 64;
 const _: () = assert!(RING.is_power_of_two() && NEAR_MAX < RING);
 
+/// Sorted events: from `first` on `count` in order. Times and the rest apart, as searching reads times alone.
+#[derive(Clone, Debug)]
+struct Ring {
+    times: [Time; RING],
+    whom: [u64; RING],
+    first: usize,
+    count: usize,
+}
+
+impl Ring {
+    #[inline]
+    fn time(&self, index: usize) -> Time {
+        self.times[(self.first + index) & MASK]
+    }
+
+    #[inline]
+    fn get(&self, index: usize) -> WakeUp {
+        let place = (self.first + index) & MASK;
+        WakeUp { time: self.times[place], whom: self.whom[place] }
+    }
+
+    /// Moves an event to the place before or behind its own.
+    #[inline]
+    fn copy(&mut self, from: usize, to: usize) {
+        self.times[to & MASK] = self.times[from & MASK];
+        self.whom[to & MASK] = self.whom[from & MASK];
+    }
+
+    /// By itself: it would be repeated wherever a part asks to be woken.
+    #[inline(never)]
+    fn insert(&mut self, event: WakeUp) {
+        let mut place = self.first + self.count;
+        if self.count == 0 || self.times[(place - 1) & MASK] <= event.time {
+            // Behind all others.
+        } else if event.time < self.time(self.count / 2) {
+            // What comes before it moves one place to the front.
+            place = self.first + MASK;
+            self.first = place & MASK;
+            while self.times[(place + 1) & MASK] <= event.time {
+                self.copy(place + 1, place);
+                place += 1;
+            }
+        } else {
+            while self.times[(place - 1) & MASK] > event.time {
+                self.copy(place - 1, place);
+                place -= 1;
+            }
+        }
+        self.count += 1;
+        (self.times[place & MASK], self.whom[place & MASK]) = (event.time, event.whom);
+    }
+
+    #[inline]
+    fn push_back(&mut self, event: WakeUp) {
+        let place = (self.first + self.count) & MASK;
+        (self.times[place], self.whom[place]) = (event.time, event.whom);
+        self.count += 1;
+    }
+}
+
 /// Events in order of time; those of the same moment in order of insertion.
 #[derive(Clone, Debug)]
 pub(super) struct Calendar {
-    /// Ring of events: from `first` on `count` in order, all before any of `far`.
-    near: Box<[WakeUp; RING]>,
-    first: usize,
-    count: usize,
+    /// Events before all others.
+    near: Box<Ring>,
     /// Moment from which on events are in the slots or in the heap: the end of time while all fits near.
     end: Time,
+    /// What comes before it belongs near: the earlier of `end` and the first in the heap.
+    limit: Time,
     slots: Slots,
     far: Heap,
 }
@@ -51,10 +128,9 @@ pub(super) struct Calendar {
 impl Default for Calendar {
     fn default() -> Calendar {
         Calendar {
-            near: Box::new([WakeUp::default(); RING]),
-            first: 0,
-            count: 0,
+            near: Box::new(Ring { times: [0; RING], whom: [0; RING], first: 0, count: 0 }),
             end: Time::MAX,
+            limit: Time::MAX,
             slots: Slots::default(),
             far: Heap::default(),
         }
@@ -64,60 +140,47 @@ impl Default for Calendar {
 impl Calendar {
     #[inline]
     pub(super) fn push(&mut self, event: WakeUp) {
-        if event.time >= self.end {
+        if event.time >= self.limit || self.near.count == NEAR_MAX {
             return self.push_late(event);
         }
-        if self.count == NEAR_MAX {
-            self.spill();
-            return self.push(event);
-        }
-        if event.time >= self.far.first {
-            return self.far.push_behind(event);
-        }
-        let (near, behind) = (&mut self.near, self.first + self.count);
-        let mut place = behind;
-        if self.count == 0 || near[(behind - 1) & MASK].time <= event.time {
-            // Behind all others.
-        } else if event.time < near[(self.first + self.count / 2) & MASK].time {
-            // What comes before it moves one place to the front.
-            place = self.first + MASK;
-            self.first = place & MASK;
-            while near[(place + 1) & MASK].time <= event.time {
-                near[place & MASK] = near[(place + 1) & MASK];
-                place += 1;
-            }
-        } else {
-            while near[(place - 1) & MASK].time > event.time {
-                near[place & MASK] = near[(place - 1) & MASK];
-                place -= 1;
-            }
-        }
-        near[place & MASK] = event;
-        self.count += 1;
+        self.near.insert(event);
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<WakeUp> {
-        if self.count == 0 {
+        if self.near.count == 0 {
             self.refill()?;
         }
-        let event = self.near[self.first & MASK];
-        self.first = (self.first + 1) & MASK;
-        self.count -= 1;
+        let event = self.near.get(0);
+        self.near.first = (self.near.first + 1) & MASK;
+        self.near.count -= 1;
         Some(event)
     }
 
     /// Moment of the next event.
     #[inline]
     pub(super) fn next(&mut self) -> Option<Time> {
-        if self.count == 0 {
+        if self.near.count == 0 {
             self.refill()?;
         }
-        Some(self.near[self.first & MASK].time)
+        Some(self.near.time(0))
     }
 
-    #[inline]
+    #[inline(never)]
     fn push_late(&mut self, event: WakeUp) {
+        if event.time < self.end {
+            if self.near.count == NEAR_MAX {
+                self.spill();
+                return self.push(event);
+            }
+            self.far.push_behind(event);
+        } else {
+            self.push_behind_end(event);
+        }
+        self.limit = self.end.min(self.far.first);
+    }
+
+    fn push_behind_end(&mut self, event: WakeUp) {
         if (event.time >> SLOT_SHIFT) - (self.end >> SLOT_SHIFT) < SLOTS as u64 {
             self.slots.push(event);
         } else {
@@ -127,48 +190,43 @@ impl Calendar {
 
     /// Moves the later half of what is near away: into slots, or to the heap when it is all of one slot.
     #[cold]
-    #[inline(never)]
     fn spill(&mut self) {
-        let place = |index: usize| (self.first + index) & MASK;
-        let middle = self.near[place(self.count / 2)].time;
-        let end = ((middle >> SLOT_SHIFT) + 1) << SLOT_SHIFT;
+        let count = self.near.count;
+        let end = ((self.near.time(count / 2) >> SLOT_SHIFT) + 1) << SLOT_SHIFT;
         // What is in the heap comes before what is in slots, at the same moment: no slot for what is before the heap's.
         // A list is of one stretch: what lies in slots must stay within a round of them from the new end.
         let fits =
             self.slots.count == 0 || self.slots.latest.saturating_sub(end >> SLOT_SHIFT) < SLOTS as u64;
-        if fits && self.far.first >= self.end && self.near[place(self.count - 1)].time >= end {
-            let mut keep = self.count;
-            while self.near[place(keep - 1)].time >= end {
-                keep -= 1;
-            }
+        if fits && self.far.first >= self.end && self.near.time(count - 1) >= end {
             self.end = end;
-            for index in keep..self.count {
-                let event = self.near[(self.first + index) & MASK];
-                self.push_late(event);
+            while self.near.time(self.near.count - 1) >= end {
+                self.near.count -= 1;
             }
-            self.count = keep;
-            return;
+            for index in self.near.count..count {
+                self.push_behind_end(self.near.get(index));
+            }
+        } else {
+            while self.near.count > NEAR_MAX / 2 {
+                self.near.count -= 1;
+                self.far.push_before(self.near.get(self.near.count));
+            }
         }
-        while self.count > NEAR_MAX / 2 {
-            self.count -= 1;
-            self.far.push_before(self.near[(self.first + self.count) & MASK]);
-        }
+        self.limit = self.end.min(self.far.first);
     }
 
     /// Takes the next ones from afar; `None` when there are none.
     #[cold]
     #[inline(never)]
     fn refill(&mut self) -> Option<()> {
-        self.first = 0;
-        while self.count < NEAR_MAX / 4 {
+        self.near.first = 0;
+        while self.near.count < NEAR_MAX / 4 {
             if self.far.first < self.end {
                 // Of this stretch of time, or there are no slots.
-                while self.count < NEAR_MAX / 2
+                while self.near.count < NEAR_MAX / 2
                     && self.far.first < self.end
                     && let Some(next) = self.far.pop()
                 {
-                    self.near[(self.first + self.count) & MASK] = next;
-                    self.count += 1;
+                    self.near.push_back(next);
                 }
                 break;
             }
@@ -180,24 +238,23 @@ impl Calendar {
             let start = slot.unwrap_or(Time::MAX).min(self.far.first) >> SLOT_SHIFT;
             self.end = (start + 1) << SLOT_SHIFT;
             // Those of the heap were put first.
-            let mut earlier = self.far.first < self.end;
-            while earlier && self.count < NEAR_MAX {
+            while self.far.first < self.end && self.near.count < NEAR_MAX {
                 let next = self.far.pop().expect("it has a first");
-                self.near[(self.first + self.count) & MASK] = next;
-                self.count += 1;
-                earlier = self.far.first < self.end;
+                self.near.push_back(next);
             }
+            self.limit = self.end.min(self.far.first);
             // Taken whole: what spills meanwhile may begin a list of the same stretch.
             let mut list = self.slots.take(start);
             while let Some(event) = self.slots.pop(&mut list) {
                 self.push(event);
             }
         }
-        (self.count > 0).then_some(())
+        self.limit = self.end.min(self.far.first);
+        (self.near.count > 0).then_some(())
     }
 
     pub(super) fn len(&self) -> usize {
-        self.count + self.slots.count + self.far.keys.len()
+        self.near.count + self.slots.count + self.far.keys.len()
     }
 }
 
@@ -350,12 +407,12 @@ mod tests {
             for _ in 0..20_000 {
                 while reference.len() < pending {
                     let time = now + [3, 100, 5000, 400_000][rng.below(4) as usize] * rng.below(20);
-                    calendar.push(WakeUp { time, part: 1, token: number });
+                    calendar.push(WakeUp::new(time, 1, number));
                     reference.insert((time, number));
                     number += 1;
                 }
                 for _ in 0..=rng.below(2) {
-                    let told = calendar.pop().map(|event| (event.time, event.token));
+                    let told = calendar.pop().map(|event| (event.time, event.token()));
                     assert_eq!(told, reference.pop_first());
                     now = told.map_or(now, |(time, _)| time);
                 }
@@ -368,7 +425,7 @@ mod tests {
     fn the_last_list_may_be_longer_than_what_fits_near() {
         let mut calendar = Calendar::default();
         let times = [vec![0; NEAR_MAX - 24], vec![1 << SLOT_SHIFT; 4 * NEAR_MAX]].concat();
-        let events = || times.iter().zip(0..).map(|(&time, token)| WakeUp { time, part: 1, token });
+        let events = || times.iter().zip(0..).map(|(&time, token)| WakeUp::new(time, 1, token));
         events().for_each(|event| calendar.push(event));
         assert!(std::iter::from_fn(|| calendar.pop()).eq(events()));
     }
@@ -380,7 +437,7 @@ mod tests {
         let mut reference = std::collections::BTreeSet::new();
         let mut put = |calendar: &mut Calendar, time: Time| {
             let token = reference.len() as u32;
-            calendar.push(WakeUp { time, part: 1, token });
+            calendar.push(WakeUp::new(time, 1, token));
             reference.insert((time, token));
         };
         // Far apart: what is near ends far away.
@@ -390,7 +447,7 @@ mod tests {
         // So many that what is near ends much earlier.
         (0..2 * NEAR_MAX as u64).for_each(|index| put(&mut calendar, index * stretch / 4));
         let told: Vec<_> =
-            std::iter::from_fn(|| calendar.pop()).map(|event| (event.time, event.token)).collect();
+            std::iter::from_fn(|| calendar.pop()).map(|event| (event.time, event.token())).collect();
         assert!(told.iter().eq(&reference), "{} of {} came", told.len(), reference.len());
     }
 }

@@ -111,7 +111,7 @@ impl Sim {
     #[inline]
     pub fn wake_at(&mut self, time: Time, token: u32) {
         debug_assert!(time >= self.now);
-        self.calendar.push(WakeUp { time, part: self.me, token });
+        self.calendar.push(WakeUp::new(time, self.me, token));
     }
 
     /// Calls this part's [`super::Part::settled`] when all that follows at once from what happens has been said: also what
@@ -287,7 +287,7 @@ impl Sim {
 
     /// Wakes the driver.
     pub fn alarm_at(&mut self, time: Time, token: u32) {
-        self.calendar.push(WakeUp { time, part: DRIVER, token });
+        self.calendar.push(WakeUp::new(time, DRIVER, token));
     }
 
     /// Requests submitted so far.

@@ -85,11 +85,11 @@ impl World {
             debug_assert!(event.time >= self.sim.now);
             self.sim.now = event.time;
             self.events += 1;
-            if event.part == DRIVER {
-                return Happened::Alarm(event.token);
+            if event.part() == DRIVER {
+                return Happened::Alarm(event.token());
             }
-            self.sim.me = event.part;
-            self.parts[usize::from(event.part)].wake(event.token, &mut self.sim);
+            self.sim.me = event.part();
+            self.parts[usize::from(event.part())].wake(event.token(), &mut self.sim);
         }
     }
 

@@ -31,16 +31,18 @@ impl Ftl {
 
     #[inline]
     fn next_valid_below(&self, block: Block, cursor: &mut u32, end: u32) -> Option<(u32, PhysicalPage)> {
-        while *cursor < end {
-            let place = block.0 * self.per_block.get() + *cursor;
-            *cursor += 1;
-            if let Some(lpn) = self.map.valid(place) {
-                // It is moved soon.
-                self.map.bring_near(lpn);
-                return Some((lpn, PhysicalPage(place)));
-            }
-        }
-        None
+        let first = block.0 * self.per_block.get();
+        let found = self.map.next_valid(first + *cursor, first + end);
+        *cursor = found.map_or(end, |(_, place)| place.0 + 1 - first);
+        // It is moved soon.
+        found.iter().for_each(|&(lpn, _)| self.map.bring_near(lpn));
+        found
+    }
+
+    /// What [`Ftl::next_valid`] found is still there.
+    #[inline]
+    pub fn is_valid(&self, (_, place): (u32, PhysicalPage)) -> bool {
+        !self.map.is_stale(place.0)
     }
 
     /// Moves a page from its place in the victim to the plane's open block for moved pages; `None` when it is no longer

@@ -3,31 +3,31 @@
 /// A divisor below 2^31 for numbers below 2^32. With m = ceil(2^63 / d), n / d is n m >> 63, exactly, since the error of
 /// m is below d and n d < 2^63 (Granlund and Montgomery 1994).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Divisor {
+pub(crate) struct Divisor {
     divisor: u32,
     inverse: u64,
 }
 
 impl Divisor {
-    pub(super) fn new(divisor: u32) -> Divisor {
+    pub(crate) fn new(divisor: u32) -> Divisor {
         assert!(divisor > 0 && divisor < 1 << 31, "{divisor} is no divisor");
         Divisor { divisor, inverse: (1u64 << 63).div_ceil(u64::from(divisor)) }
     }
 
     #[inline]
-    pub(super) fn quotient(self, number: u32) -> u32 {
+    pub(crate) fn quotient(self, number: u32) -> u32 {
         ((u128::from(number) * u128::from(self.inverse)) >> 63) as u32
     }
 
     /// Quotient and remainder.
     #[inline]
-    pub(super) fn split(self, number: u32) -> (u32, u32) {
+    pub(crate) fn split(self, number: u32) -> (u32, u32) {
         let quotient = self.quotient(number);
         (quotient, number - quotient * self.divisor)
     }
 
     #[inline]
-    pub(super) fn get(self) -> u32 {
+    pub(crate) fn get(self) -> u32 {
         self.divisor
     }
 }

@@ -68,10 +68,20 @@ impl Map {
         entry.checked_sub(PLACE)
     }
 
-    /// Asks for the entry of a page, which is needed soon.
+    /// Asks for the entry of a page, which is needed soon. What was never written is not looked at.
     #[inline]
     pub(super) fn bring_near(&self, lpn: u32) {
-        sys::bring_near(&self.forward, lpn);
+        if self.is_touched(lpn) {
+            sys::bring_near(&self.forward, lpn as usize);
+        }
+    }
+
+    /// Asks for what [`Map::set`] of a page needs.
+    #[inline]
+    pub(super) fn bring_copy_near(&self, lpn: u32) {
+        if let Some(place) = self.touch(lpn) {
+            sys::bring_near(&self.stale, place as usize / 64);
+        }
     }
 
     #[inline]
@@ -125,11 +135,33 @@ impl Map {
     /// The page that a place holds, when it is the valid copy.
     #[inline]
     pub(super) fn valid(&self, place: u32) -> Option<u32> {
+        if self.is_stale(place) { None } else { self.held(place) }
+    }
+
+    #[inline]
+    fn held(&self, place: u32) -> Option<u32> {
         match self.back[place as usize] {
-            _ if self.is_stale(place) => None,
             LAID_OUT => self.layout.page(place),
             page => Some(page - 1),
         }
+    }
+
+    /// The first valid copy in the places from `place` on, before `end`: its page, and where it is.
+    #[inline]
+    pub(super) fn next_valid(&self, mut place: u32, end: u32) -> Option<(u32, PhysicalPage)> {
+        while place < end {
+            let fresh = !self.stale[place as usize / 64] >> (place % 64);
+            if fresh == 0 {
+                place = (place | 63) + 1;
+                continue;
+            }
+            place += fresh.trailing_zeros();
+            if place < end && let Some(lpn) = self.held(place) {
+                return Some((lpn, PhysicalPage(place)));
+            }
+            place += 1;
+        }
+        None
     }
 
     /// Brings near what the places of a block hold.

@@ -56,7 +56,7 @@ use std::collections::VecDeque;
 
 use iostack_model::{Bytes, FlashUse};
 
-use divide::Divisor;
+pub(crate) use divide::Divisor;
 use layout::Layout;
 use map::Map;
 pub use precondition::Making;
@@ -188,6 +188,12 @@ impl Ftl {
     #[inline]
     pub fn bring_near(&self, lpn: u32) {
         self.map.bring_near(lpn);
+    }
+
+    /// Asks for what [`Ftl::write`] needs of a page, for a caller that writes it next.
+    #[inline]
+    pub fn bring_copy_near(&self, lpn: u32) {
+        self.map.bring_copy_near(lpn);
     }
 
     /// Place of a page; `None` when it was never written, or trimmed.

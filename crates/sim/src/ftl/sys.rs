@@ -18,8 +18,8 @@ pub(super) fn use_huge_pages(table: &mut [u32]) {
 
 /// Asks the processor for an entry that is needed soon. Where it knows no such hint, the entry is waited for when it is needed.
 #[inline]
-pub(super) fn bring_near(table: &[u32], index: u32) {
-    let entry = table.as_ptr().wrapping_add(index as usize);
+pub(super) fn bring_near<T>(table: &[T], index: usize) {
+    let entry = table.as_ptr().wrapping_add(index);
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch reads and writes nothing, whatever the address.
     unsafe {

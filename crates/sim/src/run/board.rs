@@ -68,8 +68,8 @@ pub(super) struct Board {
     asked: Nanos,
     tallies: Box<[FlowTally; 3]>,
     totals: Box<[FlowTally; 3]>,
-    /// Times by direction and stage; made when a direction is first seen.
-    stages: [Option<Box<[Recorder; STAGES]>>; 3],
+    /// Times by direction and stage, of those that took any.
+    stages: [[Option<Box<Recorder>>; STAGES]; 3],
     sync: Recorder,
     open: Box<OpenSlice>,
     /// Slices that have ended.
@@ -130,17 +130,15 @@ impl Board {
         let tally = &mut self.tallies[direction];
         tally.latency.record(now - start);
         tally.bytes += u64::from(request.length);
-        let stages = match &mut self.stages[direction] {
-            Some(stages) => stages,
-            none => none.insert(recorders()),
-        };
+        let stages = &mut self.stages[direction];
+        let mut record = |stage: usize, ns| stages[stage].get_or_insert_default().record(ns);
         let late = request.submitted - start;
         let mut sum = late;
         if late > 0 {
-            stages[Stage::Late as usize].record(late);
+            record(Stage::Late as usize, late);
         }
         for (index, ns) in request.stages() {
-            stages[index].record(ns);
+            record(index, ns);
             sum += ns;
         }
         assert!(sum == now - start, "the stages of a request add up to {sum} of {} ns", now - start);
@@ -289,22 +287,19 @@ impl Board {
     }
 
     fn inside(&self, direction: Direction, flow: &Flow) -> Option<InsideFlow> {
-        let recorders = self.stages[direction as usize].as_ref()?;
         let whole = flow.latency.clone();
-        let taken = Stage::WAY.iter().map(|&stage| (stage, &recorders[stage as usize]));
-        let stages: Vec<(Stage, Bins)> = taken
-            .filter(|(_, recorder)| !recorder.is_empty())
-            .map(|(stage, recorder)| (stage, with_zeroes(recorder.bins(), whole.count)))
-            .collect();
+        if whole.count == 0 {
+            return None;
+        }
+        let taken = Stage::WAY.iter().filter_map(|&stage| {
+            let recorder = self.stages[direction as usize][stage as usize].as_ref()?;
+            Some((stage, with_zeroes(recorder.bins(), whole.count)))
+        });
+        let stages: Vec<(Stage, Bins)> = taken.collect();
         let sum: u64 = stages.iter().map(|(_, bins)| bins.sum_ns).sum();
         assert!(sum == whole.sum_ns, "stages of {sum} ns in {} ns of latency", whole.sum_ns);
         Some(InsideFlow { direction, whole, stages })
     }
-}
-
-fn recorders() -> Box<[Recorder; STAGES]> {
-    let list = vec![Recorder::new(); STAGES].into_boxed_slice();
-    list.try_into().unwrap_or_else(|_| unreachable!("made with that length"))
 }
 
 /// I/Os that did not pass the stage spent 0 ns in it.

@@ -145,6 +145,13 @@ impl Buffer {
         }
     }
 
+    /// Numbers of the first pages of a queue, some of which may be dropped.
+    pub(super) fn next_ones(&self, queue: usize, count: u32) -> impl Iterator<Item = u32> + '_ {
+        let page = |number: u32| self.pages.get(number as usize);
+        let all = std::iter::successors(page(self.queues[queue].head), move |last| page(last.next));
+        all.take(count as usize).map(|page| page.lpn)
+    }
+
     fn unlink(&mut self, queue: usize) {
         let queue = &mut self.queues[queue];
         queue.head = self.pages[queue.head as usize].next;

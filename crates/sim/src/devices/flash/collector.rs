@@ -54,7 +54,7 @@ impl Ssd {
             let won = if valid == 0 { pages * PAGE } else { 0 };
             *earned = (*earned + won).min(pages * PAGE);
             let work = &mut works[at];
-            (work.victim, work.cursor, work.drained) = (Some(victim), 0, false);
+            (work.victim, work.cursor, work.ahead, work.drained) = (Some(victim), 0, None, false);
             work.gain = ((pages - valid) * PAGE).checked_div(valid).unwrap_or(0);
             any = true;
         }
@@ -74,15 +74,16 @@ impl Ssd {
             };
             let mut sensed = None;
             loop {
-                let mut cursor = work.cursor;
-                let Some((lpn, place)) = self.ftl.next_valid(victim, &mut cursor) else {
+                let ahead = work.ahead.take().filter(|&ahead| self.ftl.is_valid(ahead));
+                let Some((lpn, place)) = ahead.or_else(|| self.ftl.next_valid(victim, &mut work.cursor)) else {
                     work.drained = true;
                     break;
                 };
-                if *sensed.get_or_insert(place.0 / unit) != place.0 / unit {
+                let page = self.spec.by_unit.quotient(place.0);
+                if *sensed.get_or_insert(page) != page {
+                    work.ahead = Some((lpn, place));
                     break;
                 }
-                work.cursor = cursor;
                 work.held.push_back((lpn, place));
                 collector.sensed += 1;
             }

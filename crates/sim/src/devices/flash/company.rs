@@ -83,7 +83,7 @@ impl Ssd {
 
     /// A page of the flash, and its plane.
     fn flash_page(&self, slot: ReadSlot) -> (u32, u32) {
-        let page = slot.place / self.spec.unit;
+        let page = self.spec.by_unit.quotient(slot.place);
         let plane = if slot.slc {
             page % self.layout.counts.planes
         } else {

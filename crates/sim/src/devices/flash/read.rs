@@ -254,7 +254,7 @@ impl Ssd {
             let bytes =
                 if host { u64::from(sim.request(RequestId(id)).length) } else { 1 << self.spec.page_shift };
             // One command for all of a flash page.
-            let with_command = std::mem::replace(&mut page, slot.place / self.spec.unit) != page;
+            let with_command = std::mem::replace(&mut page, self.spec.by_unit.quotient(slot.place)) != page;
             let command = if with_command { self.spec.channel.command } else { 0 };
             until = self.channels[channel].serve(sim.now(), command + self.spec.channel.data(bytes));
             left += 1;

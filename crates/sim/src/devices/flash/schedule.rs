@@ -181,8 +181,14 @@ impl Ssd {
             return false;
         }
         self.cursor = usize::from(self.dies[number as usize].rank) + 1;
+        self.bring_next_near(queue);
         self.load(number, cells.program, sim);
         true
+    }
+
+    /// Asks for what the next program of a queue needs of the tables.
+    fn bring_next_near(&self, queue: usize) {
+        self.buffer.next_ones(queue, self.spec.group()).for_each(|lpn| self.ftl.bring_copy_near(lpn));
     }
 
     /// No plane of the die has room, whatever page comes: what collection is for, and so the case of most that ask.

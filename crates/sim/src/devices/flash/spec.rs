@@ -5,7 +5,7 @@ use crate::sheet::{Sheet, SheetError};
 use super::layout::{Layout, UnitCounts};
 use super::way::{Cores, Link, Transfer};
 use crate::devices::parameter::{Pace, count_within, variant, whole_bytes};
-use crate::ftl::{FtlSpec, Geometry, StartState, Victim};
+use crate::ftl::{Divisor, FtlSpec, Geometry, StartState, Victim};
 use iostack_model::Bytes;
 use serde::Deserialize;
 
@@ -81,6 +81,7 @@ pub(super) struct Spec {
     pub(super) page_shift: u32,
     /// Mapped pages of a flash page.
     pub(super) unit: u32,
+    pub(super) by_unit: Divisor,
     /// Mapped pages of a block.
     pub(super) pages_per_block: u32,
     pub(super) layout: Layout,
@@ -120,6 +121,7 @@ impl Spec {
             sector,
             page_shift: page.trailing_zeros(),
             unit,
+            by_unit: Divisor::new(unit),
             pages_per_block,
             die: die(sheet)?,
             channel,

@@ -161,7 +161,10 @@ impl Ssd {
     fn admit(&mut self, id: RequestId, sim: &mut Sim) {
         self.fresh_slot(id);
         let &Request { kind, offset, length, .. } = sim.request(id);
-        self.ftl.bring_near((offset >> self.spec.page_shift) as u32);
+        // A write that finds others waiting is far from being programmed.
+        if kind == Kind::Read || self.buffer.waiting.is_empty() {
+            self.ftl.bring_near((offset >> self.spec.page_shift) as u32);
+        }
         if kind == Kind::Read {
             return self.decide(id, sim);
         }

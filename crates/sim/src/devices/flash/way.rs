@@ -92,11 +92,11 @@ impl Cores {
         if service == 0 {
             return now;
         }
-        let free = match &mut self.0[..] {
-            [only] => only,
-            many => many.iter_mut().min_by_key(|core| core.free_at()).expect("there is a core"),
-        };
-        free.serve(now, service)
+        let (mut first, mut least) = (0, Time::MAX);
+        for (index, core) in self.0.iter().enumerate() {
+            (first, least) = if core.free_at() < least { (index, core.free_at()) } else { (first, least) };
+        }
+        self.0[first].serve(now, service)
     }
 
     pub(super) fn accounts(&self) -> impl Iterator<Item = &Account> {

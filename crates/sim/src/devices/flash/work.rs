@@ -9,7 +9,9 @@ use crate::ftl::{Block, PhysicalPage};
 pub(super) struct PlaneWork {
     pub(super) victim: Option<Block>,
     pub(super) cursor: u32,
-    /// Nothing valid is behind the cursor.
+    /// The next valid page before the cursor, found when the flash page before was sensed.
+    pub(super) ahead: Option<(u32, PhysicalPage)>,
+    /// Nothing valid is left to be sensed.
     pub(super) drained: bool,
     /// Pages that were read: number and place.
     pub(super) held: VecDeque<(u32, PhysicalPage)>,
