@@ -21,7 +21,7 @@ use iostack_model::answers::{Seen, ServedCut};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use far::{is_meant, run};
-pub use crash::{CrashPlan, Proved, Which, prove};
+pub use crash::{CrashPlan, Which, prove};
 pub use near::execute;
 
 use crate::outside::Outside;

@@ -5,13 +5,12 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::ensure;
-use iostack_lab::exec::{self, CrashPlan, Cuts, Listener, Program, ProgramRun, Proved, Which};
+use iostack_lab::exec::{self, CrashPlan, Cuts, Listener, Program, ProgramEnd, ProgramRun, Which};
 use iostack_lab::host::cache::Cache;
 use iostack_lab::host::programs;
 use iostack_lab::targets::LabFlags;
 use iostack_lab::{Lab, Raid, Request};
-use iostack_model::answers::Seen;
-use iostack_model::answers::Served;
+use iostack_model::answers::{CrashPoints, Seen, Served};
 use iostack_model::{Bytes, Nanos};
 use iostack_serve::lab::BROUGHT;
 use iostack_target::Audience;
@@ -120,17 +119,14 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
     let apart = args.answer.forms.chosen() != Format::Text && args.answer.output.is_none();
     let nothing = blank(&request, args.seed, Bytes(0));
     let mut heard = ProgramOutput { talk: &talk, apart, nothing: nothing.clone(), before: nothing };
-    let (ran, proved) = args.ran(&lab, &request, &mut heard)?;
+    let (ran, crash) = args.ran(&lab, &request, &mut heard)?;
     talk.clear();
-    if let Some(failed) = proved.as_ref().and_then(|proved| proved.crash.failed.as_ref()) {
-        let words = format!("at crash point {} the check ended with {}", failed.point, failed.code);
-        talk.warn(&words);
-    }
-    let has_failed = proved.as_ref().is_some_and(|proved| proved.crash.failed.is_some());
+    let failed = crash.as_ref().and_then(|crash| crash.failed.as_ref());
+    let failed_point = failed.map(|failed| (failed.point.clone(), failed.code));
     if let Some(drive) = ran.drive {
         let mut served = blank(&request, args.seed, drive.capacity());
         (served.elapsed, served.cuts) = (ran.elapsed, ran.cuts);
-        served.crash = proved.map(|proved| proved.crash);
+        served.crash = crash;
         drive.seen().put_into(&mut served);
         served.notes.extend(drive.full().map(str::to_owned));
         args.answer.tell(&served, &talk)?;
@@ -138,17 +134,24 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
     } else {
         talk.say(&format!("it ran for {:.3} s by the machine's clock", ran.elapsed.as_secs_f64()));
     }
-    let why = ran.ended.why.map(|why| format!(": {why}")).unwrap_or_default();
-    match (ran.failed, ran.ended.code) {
-        (None, 0) if !has_failed => return Ok(Ended::Done),
-        (None, 0) => {}
-        (Some(cut), code) => talk.warn(&format!("after power cut {cut} the check ended with {code}{why}")),
-        (None, code) => talk.warn(&format!("`{}` ended with {code}{why}", args.command[0])),
-    }
-    Ok(Ended::FoundProblem)
+    Ok(args.ended(ran.ended, ran.failed, failed_point, &talk))
 }
 
 impl ExecArgs {
+    /// Says what failed: the program, or a check after a power cut or of a crash point.
+    fn ended(&self, ended: ProgramEnd, cut: Option<u32>, point: Option<(String, i32)>, talk: &Talk) -> Ended {
+        let why = ended.why.map(|why| format!(": {why}")).unwrap_or_default();
+        match (cut, point, ended.code) {
+            (None, None, 0) => return Ended::Done,
+            (Some(cut), _, code) => talk.warn(&format!("after power cut {cut} the check ended with {code}{why}")),
+            (_, Some((point, code)), _) => {
+                talk.warn(&format!("at crash point {point} the check ended with {code}"));
+            }
+            (_, _, code) => talk.warn(&format!("`{}` ended with {code}{why}", self.command[0])),
+        }
+        Ended::FoundProblem
+    }
+
     /// The crash points that are asked for.
     fn which(&self) -> Option<Which> {
         let named = self.crash_point.clone().map(Which::Named);
@@ -184,7 +187,7 @@ impl ExecArgs {
         lab: &Lab<'_>,
         request: &Request,
         heard: &mut ProgramOutput<'_>,
-    ) -> anyhow::Result<(ProgramRun, Option<Proved>)> {
+    ) -> anyhow::Result<(ProgramRun, Option<CrashPoints>)> {
         let program = self.program();
         match (self.which(), self.check.clone()) {
             (Some(which), Some(check)) => {

@@ -17,7 +17,6 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-use iostack_model::answers::CrashPoints;
 use serde::{Deserialize, Serialize};
 
 pub(super) use far::look_at_all;
@@ -48,15 +47,6 @@ pub enum Which {
     Some(u64),
     /// The one of this name.
     Named(String),
-}
-
-/// Outcome of the checks.
-#[derive(Debug)]
-pub struct Proved {
-    /// Figures, and the point that failed.
-    pub crash: CrashPoints,
-    /// Why there is no more of it, where it was interrupted.
-    pub interrupted: bool,
 }
 
 /// The checks, as the far side needs to know of them.

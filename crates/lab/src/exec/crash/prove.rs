@@ -17,7 +17,7 @@ use super::image::Pages;
 use super::laid::{LaidDrives, Next};
 use super::points::{Lost, Walk, choose, epochs, name, named, smallest};
 use super::record::{BYTES_MOST, Event, Record, Recorder};
-use super::{CHECKED, CrashOrder, CrashPlan, ENDLESS, Proved, ToCheck, WHOSE, Which};
+use super::{CHECKED, CrashOrder, CrashPlan, ENDLESS, ToCheck, WHOSE, Which};
 use crate::guest::{Message, Work};
 use crate::outside::Wish;
 use crate::{Lab, LabError, Request};
@@ -40,34 +40,12 @@ pub fn prove(
     seed: u64,
     (program, plan): (&Program, &CrashPlan),
     listener: &mut dyn Listener,
-) -> anyhow::Result<(ProgramRun, Option<Proved>)> {
-    let mut drive =
-        request.bring(Wish { seed, ..Wish::default() })?.context("a simulated drive is to be named")?;
-    let live = drive.live();
-    let mut heard = ExecHeard::new(program.results.as_deref(), listener)?;
-    let order = ExecOrder { record: true, ..heard.order(&program.command, None, 0) };
-    let mut recorder = Recorder::new(&mut *drive);
-    let went = boot(lab, request, &order, (Some(&mut recorder), Some(&live)), &mut heard);
-    let record = recorder.record;
-    if let Some(why) = drive.full() {
-        heard.listener.says(why);
-    }
-    went?;
-    let ended = heard.ended.take().context("the guest did not say how the program ended")?;
-    let said = std::mem::take(&mut heard.stamped);
-    let elapsed = Nanos(drive.over(ended.elapsed.0));
-    let shapes = drive.shapes();
-    let run = ProgramRun { ended, elapsed, drive: Some(drive), cuts: Vec::new(), failed: None };
+) -> anyhow::Result<(ProgramRun, Option<CrashPoints>)> {
+    let (run, record, said) = recorded(lab, request, seed, program, listener)?;
     if run.ended.code != 0 {
         return Ok((run, None));
     }
-    ensure!(
-        !record.too_large,
-        "more than {} MiB were on the drive or written to it, too much to copy; write less",
-        BYTES_MOST >> 20
-    );
-    let wrote = record.events[record.begun..].iter().any(|(_, event)| matches!(event, Event::Asked(_)));
-    ensure!(wrote, "`{}` wrote nothing to the drive, so that no power cut loses anything", program.command[0]);
+    let shapes = run.drive.as_ref().map(|drive| drive.shapes()).unwrap_or_default();
     let to_check = ToCheck {
         command: plan.check.clone(),
         limit_s: plan.limit_s,
@@ -85,18 +63,56 @@ pub fn prove(
             explorer.next = None;
             ended
         });
-        let booted = look(lab, &request, &order, &mut drives, (tell, &left), heard.listener);
+        let booted = look(lab, &request, &order, &mut drives, (tell, &left), listener);
         (booted, explores.join().unwrap_or_else(|_| Err(anyhow!("the search died; this is a bug"))))
     });
-    let proved = |interrupted| Some(Proved { crash: explorer.crash.clone(), interrupted });
     match (booted, explored) {
-        (Err(error), _) if matches!(error.downcast_ref(), Some(LabError::Interrupted)) => {
-            Ok((run, proved(true)))
-        }
-        (Err(error), _) => Err(error.context(format!("at crash point {}", explorer.at))),
-        (Ok(()), Err(error)) => Err(error),
-        (Ok(()), Ok(())) => Ok((run, proved(false))),
+        // What was checked until then is worth having.
+        (Err(error), _) if matches!(error.downcast_ref(), Some(LabError::Interrupted)) => {}
+        (Err(error), _) => return Err(error.context(format!("at crash point {}", explorer.at))),
+        (Ok(()), explored) => explored?,
     }
+    Ok((run, Some(explorer.crash)))
+}
+
+/// Lines of the program, with their moments.
+type Said = Vec<(u64, String)>;
+
+/// Runs the program. What it wrote is not empty where it ended well.
+fn recorded(
+    lab: &Lab<'_>,
+    request: &Request,
+    seed: u64,
+    program: &Program,
+    listener: &mut dyn Listener,
+) -> anyhow::Result<(ProgramRun, Record, Said)> {
+    let mut drive =
+        request.bring(Wish { seed, ..Wish::default() })?.context("a simulated drive is to be named")?;
+    let live = drive.live();
+    let mut heard = ExecHeard::new(program.results.as_deref(), listener)?;
+    let order = ExecOrder { record: true, ..heard.order(&program.command, None, 0) };
+    let mut recorder = Recorder::new(&mut *drive);
+    let went = boot(lab, request, &order, (Some(&mut recorder), Some(&live)), &mut heard);
+    let record = recorder.record;
+    if let Some(why) = drive.full() {
+        heard.listener.says(why);
+    }
+    went?;
+    let ended = heard.ended.take().context("the guest did not say how the program ended")?;
+    let said = std::mem::take(&mut heard.stamped);
+    let elapsed = Nanos(drive.over(ended.elapsed.0));
+    let run = ProgramRun { ended, elapsed, drive: Some(drive), cuts: Vec::new(), failed: None };
+    if run.ended.code != 0 {
+        return Ok((run, record, said));
+    }
+    ensure!(
+        !record.too_large,
+        "more than {} MiB were on the drive or written to it, too much to copy; write less",
+        BYTES_MOST >> 20
+    );
+    let wrote = record.events[record.begun..].iter().any(|(_, event)| matches!(event, Event::Asked(_)));
+    ensure!(wrote, "`{}` wrote nothing to the drive, so that no power cut loses anything", program.command[0]);
+    Ok((run, record, said))
 }
 
 /// Boots the guest that looks at the disks.
