@@ -20,8 +20,8 @@ use iostack_model::Nanos;
 use iostack_model::answers::{Seen, ServedCut};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use far::{is_meant, run};
 pub use crash::{CrashPlan, Which, prove};
+pub(crate) use far::{is_meant, run};
 pub use near::execute;
 
 use crate::outside::Outside;

@@ -131,7 +131,10 @@ pub(super) struct ExecHeard<'a> {
 }
 
 impl<'a> ExecHeard<'a> {
-    pub(super) fn new(results: Option<&'a Path>, listener: &'a mut dyn Listener) -> anyhow::Result<ExecHeard<'a>> {
+    pub(super) fn new(
+        results: Option<&'a Path>,
+        listener: &'a mut dyn Listener,
+    ) -> anyhow::Result<ExecHeard<'a>> {
         if let Some(folder) = results {
             let named = || format!("`--results {}`", folder.display());
             fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", named()))?;

@@ -72,7 +72,10 @@ fn crash_points(crash: &CrashPoints) -> Section {
     let which = if crash.exhaustive { "every legal one" } else { "a choice" };
     let seconds = crash.took.as_secs_f64();
     let pace = count((crash.checked as f64 * 60.0 / seconds.max(1e-3)) as u64);
-    section.fact("checked", format!("{checked} in {seconds:.1} s, {pace} a minute; {equal} more were like one before"));
+    section.fact(
+        "checked",
+        format!("{checked} in {seconds:.1} s, {pace} a minute; {equal} more were like one before"),
+    );
     section.fact("points", format!("{chosen}, {which}"));
     let Some(failed) = &crash.failed else { return section };
     let (first, tried) = (count(failed.lost_first), count(failed.tried));

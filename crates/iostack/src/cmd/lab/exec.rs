@@ -143,7 +143,9 @@ impl ExecArgs {
         let why = ended.why.map(|why| format!(": {why}")).unwrap_or_default();
         match (cut, point, ended.code) {
             (None, None, 0) => return Ended::Done,
-            (Some(cut), _, code) => talk.warn(&format!("after power cut {cut} the check ended with {code}{why}")),
+            (Some(cut), _, code) => {
+                talk.warn(&format!("after power cut {cut} the check ended with {code}{why}"))
+            }
             (_, Some((point, code)), _) => {
                 talk.warn(&format!("at crash point {point} the check ended with {code}"));
             }

@@ -47,7 +47,13 @@ fn made(place: Place, bytes: Vec<u8>) -> Arc<Page> {
 }
 
 /// Writes the content from `offset` on over what the layers below show.
-pub(super) fn write(to: &mut Pages, below: &[&Pages], disk: u32, (offset, length): (u64, u64), content: Content<'_>) {
+pub(super) fn write(
+    to: &mut Pages,
+    below: &[&Pages],
+    disk: u32,
+    (offset, length): (u64, u64),
+    content: Content<'_>,
+) {
     for page in offset / PAGE..(offset + length).div_ceil(PAGE) {
         let from = offset.max(page * PAGE);
         let until = (offset + length).min((page + 1) * PAGE);
@@ -76,7 +82,9 @@ pub(super) fn read(layers: &[&Pages], disk: u32, offset: u64, into: &mut [u8]) {
         let here = &mut into[(from - offset) as usize..(until - offset) as usize];
         match layers.iter().find_map(|layer| layer.get(&(disk, page))) {
             Some(there) => {
-                here.copy_from_slice(&there.bytes[(from - page * PAGE) as usize..(until - page * PAGE) as usize]);
+                here.copy_from_slice(
+                    &there.bytes[(from - page * PAGE) as usize..(until - page * PAGE) as usize],
+                );
             }
             None => here.fill(0),
         }
@@ -96,9 +104,8 @@ pub(super) fn held(layers: &[&Pages], disk: u32, (offset, length): (u64, u64)) -
 /// Hash of the disks when these pages lie over others, whose hash is `below_hash`. The order of writes is of no account.
 pub(super) fn hash_over(over: &Pages, below: &Pages, below_hash: u64) -> u64 {
     let of = |page: Option<&Arc<Page>>| page.map_or(0, |page| page.hash);
-    over.iter().fold(below_hash, |sum, (place, page)| {
-        sum.wrapping_add(page.hash).wrapping_sub(of(below.get(place)))
-    })
+    over.iter()
+        .fold(below_hash, |sum, (place, page)| sum.wrapping_add(page.hash).wrapping_sub(of(below.get(place))))
 }
 
 /// What a file holds, as pages of the first disk.

@@ -71,7 +71,11 @@ impl<'a> Walk<'a> {
         for each in atoms {
             let (from, until) = (offset.max(each * atom), (offset + length).min((each + 1) * atom));
             if from < until {
-                self.flight.push(Unit { write: number, atom: (disk, each), parts: vec![(from, until - from)] });
+                self.flight.push(Unit {
+                    write: number,
+                    atom: (disk, each),
+                    parts: vec![(from, until - from)],
+                });
             }
         }
     }
@@ -184,7 +188,8 @@ pub(super) fn choose(walk: &Walk<'_>, most: u64, seed: u64) -> Vec<Lost> {
         return all(&chains);
     }
     let (writes, mut random) = (walk.writes(), Rng::from_seed(seed));
-    let mut shuffled: Vec<(u32, usize)> = writes.iter().flat_map(|&one| (0..3).map(move |way| (way, one))).collect();
+    let mut shuffled: Vec<(u32, usize)> =
+        writes.iter().flat_map(|&one| (0..3).map(move |way| (way, one))).collect();
     for last in (1..shuffled.len()).rev() {
         shuffled.swap(last, random.below(last as u64 + 1) as usize);
     }
@@ -209,7 +214,8 @@ pub(super) fn choose(walk: &Walk<'_>, most: u64, seed: u64) -> Vec<Lost> {
             None => {
                 // Of each write all, none, or parts.
                 let fates: BTreeMap<usize, u64> = writes.iter().map(|&one| (one, random.below(4))).collect();
-                let mut flips = walk.flight.iter().map(|_| random.below(2) == 0).collect::<Vec<_>>().into_iter();
+                let mut flips =
+                    walk.flight.iter().map(|_| random.below(2) == 0).collect::<Vec<_>>().into_iter();
                 losing(walk, &chains, |unit| match fates[&unit.write] {
                     0 => flips.next() == Some(true),
                     fate => fate == 1,
@@ -311,7 +317,8 @@ pub(super) fn named(walk: &mut Walk<'_>, name: &str) -> Option<Lost> {
     walk.go_to(at);
     let mut lost = Lost::new();
     for word in words.split(',').filter(|word| !word.is_empty()) {
-        let (number, parts) = word.split_once('/').map_or((word, None), |(number, parts)| (number, Some(parts)));
+        let (number, parts) =
+            word.split_once('/').map_or((word, None), |(number, parts)| (number, Some(parts)));
         let write = number.parse::<usize>().ok()?.checked_sub(1)?;
         let of_write: Vec<usize> =
             (0..walk.flight.len()).filter(|&place| walk.flight[place].write == write).collect();

@@ -111,7 +111,11 @@ fn recorded(
         BYTES_MOST >> 20
     );
     let wrote = record.events[record.begun..].iter().any(|(_, event)| matches!(event, Event::Asked(_)));
-    ensure!(wrote, "`{}` wrote nothing to the drive, so that no power cut loses anything", program.command[0]);
+    ensure!(
+        wrote,
+        "`{}` wrote nothing to the drive, so that no power cut loses anything",
+        program.command[0]
+    );
     Ok((run, record, said))
 }
 
@@ -329,12 +333,12 @@ impl<'a> Explorer<'a> {
                 *range = (range.0.min(offset), range.1.max(offset + length));
             }
         }
-        let whose = ranges.values().map(|(from, until)| (*from, until - from)).collect();
+        let whose: Vec<_> = ranges.values().map(|(from, until)| (*from, until - from)).collect();
+        // An order without anything in it is not answered.
+        let is_asked = !whose.is_empty();
         let order = CrashOrder { whose, ..CrashOrder::default() };
-        let files = match self.send(walk, walk.disk(&Lost::new()).0, order)? {
-            Verdict::Whose(files) => files,
-            _ => Vec::new(),
-        };
+        let verdict = is_asked.then(|| self.send(walk, walk.disk(&Lost::new()).0, order)).transpose()?;
+        let files = if let Some(Verdict::Whose(files)) = verdict { files } else { Vec::new() };
         let files = files.into_iter().chain(std::iter::repeat_with(String::new));
         let epoch = |at: usize| moments.iter().filter(|moment| **moment <= at).count() as u64 + 1;
         let asked = |number: usize| {

@@ -58,9 +58,8 @@ fn content(walk: &Walk<'_>, lost: &Lost) -> Vec<u8> {
 
 /// All disks by the rule alone: each atom as it was at one moment, but for sectors that are safe.
 fn by_hand(record: &Record) -> BTreeSet<Vec<u8>> {
-    let covers = |write: &Write, sector: u64| {
-        (write.offset..write.offset + write.length).contains(&(sector * SECTOR))
-    };
+    let covers =
+        |write: &Write, sector: u64| (write.offset..write.offset + write.length).contains(&(sector * SECTOR));
     // Content after so many writes.
     let then = |sector: u64, count: usize| {
         let last = record.writes[..count].iter().rfind(|write| covers(write, sector));
@@ -77,7 +76,9 @@ fn by_hand(record: &Record) -> BTreeSet<Vec<u8>> {
     let mut disks = BTreeSet::from([Vec::new()]);
     for atom in 0..SECTORS / 2 {
         let versions: BTreeSet<Vec<u8>> = (0..=record.writes.len())
-            .map(|count| (atom * 2..atom * 2 + 2).map(|sector| then(sector, count.max(safe_since(sector)))).collect())
+            .map(|count| {
+                (atom * 2..atom * 2 + 2).map(|sector| then(sector, count.max(safe_since(sector)))).collect()
+            })
             .collect();
         disks = disks
             .iter()
@@ -108,7 +109,9 @@ fn chance_chooses_legal_points_none_twice_and_equal_disks_alone_have_equal_hashe
         let (legal, disks) = (walk.legal(), by_hand(&record));
         for most in [legal - 1, legal / 2] {
             let chosen = choose(&walk, most, seed);
-            assert!(chosen.len() as u64 <= most && chosen.iter().collect::<BTreeSet<_>>().len() == chosen.len());
+            assert!(
+                chosen.len() as u64 <= most && chosen.iter().collect::<BTreeSet<_>>().len() == chosen.len()
+            );
             assert!(most < 2 || chosen[1].len() == walk.flight.len(), "none lost, then all");
             for lost in &chosen {
                 let here = content(&walk, lost);
