@@ -269,6 +269,7 @@ pub fn untouched(typed: &str, capacity: Bytes, seed: u64, machine: Machine) -> S
         failed: 0,
         lost: 0,
         cuts: Vec::new(),
+        crash: None,
         flash: Vec::new(),
         resources: Vec::new(),
         notes: Vec::new(),

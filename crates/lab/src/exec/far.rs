@@ -13,7 +13,7 @@ use iostack_model::Nanos;
 use serde_json::{Value, json};
 
 use super::why::why;
-use super::{ExecOrder, Piece, ProgramEnd};
+use super::{ExecOrder, Piece, ProgramEnd, crash};
 use crate::guest::{self, KernelLog, Ready};
 use crate::host::programs::HOME;
 use crate::targets::value;
@@ -29,7 +29,7 @@ const PLACE: &str = "{}";
 
 /// Files that are to be brought back, and what was said before a power cut.
 const RESULTS: &str = "/var/results";
-const SAID: &str = "/var/said";
+pub(super) const SAID: &str = "/var/said";
 
 /// Bytes of a file that are sent at once.
 const PIECE: usize = 32 << 10;
@@ -45,17 +45,20 @@ pub(crate) fn run(order: &Value, ready: &Ready) -> Result<(), String> {
     let place = ready.folder.as_deref().unwrap_or(&ready.path);
     guest::furnish()?;
     fs::create_dir_all(RESULTS).map_err(|error| format!("cannot make `{RESULTS}`: {error}"))?;
+    if let Some(check) = &order.crash {
+        return crash::look_at_all(check, ready);
+    }
     let mut ended = ProgramEnd::default();
     if let Some(check) = &order.check {
         let said: String = order.said.iter().flat_map(|line| [line, "\n"]).collect();
         fs::write(SAID, said).map_err(|error| format!("cannot write `{SAID}`: {error}"))?;
         let words = ["sh", "-c", check].map(str::to_owned);
-        ended = watched(&words, place, order.cuts)?;
+        ended = watched(&words, place, &order)?;
         value("checked", json!(ended.code));
     }
     if !order.exec.is_empty() && ended.code == 0 {
         crate::targets::settle()?;
-        ended = watched(&order.exec, place, order.cuts)?;
+        ended = watched(&order.exec, place, &order)?;
     }
     if order.results {
         send(Path::new(RESULTS), "")?;
@@ -65,18 +68,35 @@ pub(crate) fn run(order: &Value, ready: &Ready) -> Result<(), String> {
 }
 
 /// Starts it, and hears from the kernel why it failed when it did.
-fn watched(words: &[String], place: &Path, cuts: u32) -> Result<ProgramEnd, String> {
+fn watched(words: &[String], place: &Path, order: &ExecOrder) -> Result<ProgramEnd, String> {
+    let ended = started(words, place, order.cuts, order.record, None)?;
+    ended.ok_or_else(|| "it has no limit".to_owned())
+}
+
+/// The same; none when it did not end within the limit, and was ended. With `stamped` its lines come with their moments.
+pub(super) fn started(
+    words: &[String],
+    place: &Path,
+    cuts: u32,
+    stamped: bool,
+    limit: Option<Duration>,
+) -> Result<Option<ProgramEnd>, String> {
     let mut log = KernelLog::from_now();
-    let ended = watch(command(words, place, cuts)?, &words[0])?;
-    Ok(ProgramEnd { why: why(ended.code, &log.messages()), ..ended })
+    let ended = watch(command(words, place, cuts)?, &words[0], stamped, limit)?;
+    Ok(ended.map(|ended| ProgramEnd { why: why(ended.code, &log.messages()), ..ended }))
 }
 
 /// Waits until the child has ended, and with it all that it left running.
-fn watch(mut child: Child, name: &str) -> Result<ProgramEnd, String> {
+fn watch(
+    mut child: Child,
+    name: &str,
+    stamped: bool,
+    limit: Option<Duration>,
+) -> Result<Option<ProgramEnd>, String> {
     let started = Instant::now();
     let streams = [
-        child.stdout.take().map(|stream| relay(stream, "out")),
-        child.stderr.take().map(|stream| relay(stream, "error")),
+        child.stdout.take().map(|stream| relay(stream, "out", stamped)),
+        child.stderr.take().map(|stream| relay(stream, "error", false)),
     ];
     let (tell, told) = channel();
     // Whoever waits is woken by nothing else.
@@ -84,6 +104,10 @@ fn watch(mut child: Child, name: &str) -> Result<ProgramEnd, String> {
     let (status, elapsed) = loop {
         match told.recv_timeout(TELL_EVERY) {
             Ok(ended) => break ended,
+            Err(_) if limit.is_some_and(|limit| started.elapsed() >= limit) => {
+                crate::sys::guest::kill_others();
+                return Ok(None);
+            }
             Err(_) => value("runs", json!(started.elapsed().as_nanos() as u64)),
         }
     };
@@ -95,7 +119,7 @@ fn watch(mut child: Child, name: &str) -> Result<ProgramEnd, String> {
         let _it_cannot_panic = stream.join();
     }
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
-    Ok(ProgramEnd { code, elapsed: Nanos(elapsed.as_nanos() as u64), why: None })
+    Ok(Some(ProgramEnd { code, elapsed: Nanos(elapsed.as_nanos() as u64), why: None }))
 }
 
 fn command(words: &[String], place: &Path, cuts: u32) -> Result<Child, String> {
@@ -115,13 +139,14 @@ fn command(words: &[String], place: &Path, cuts: u32) -> Result<Child, String> {
 }
 
 /// Tells each line as it comes.
-fn relay(stream: impl Read + Send + 'static, name: &'static str) -> thread::JoinHandle<()> {
+fn relay(stream: impl Read + Send + 'static, name: &'static str, stamped: bool) -> thread::JoinHandle<()> {
     thread::spawn(move || {
         let mut stream = BufReader::new(stream);
         let mut line = Vec::new();
         while stream.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
             let text = String::from_utf8_lossy(&line);
-            value(name, json!(text.strip_suffix('\n').unwrap_or(&text)));
+            let text = text.strip_suffix('\n').unwrap_or(&text);
+            value(name, if stamped { json!([text, iostack_host::monotonic_ns()]) } else { json!(text) });
             line.clear();
         }
     })

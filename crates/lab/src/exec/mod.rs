@@ -5,17 +5,22 @@
 //!      ▲                              power is cut ──► the drives keep what was flushed ──┐
 //!      └──────────────────────────────── another boot ◄──────────────────────────────────┘
 //! ```
+//!
+//! Every disk that a power cut could have left, and not one that chance chose: `crash/`.
 
+mod crash;
 mod far;
 mod near;
 mod why;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use iostack_model::Nanos;
 use iostack_model::answers::{Seen, ServedCut};
 use serde::{Deserialize, Serialize};
 
+pub use crash::{CrashPlan, Which, prove};
 pub(crate) use far::{is_meant, run};
 pub use near::execute;
 
@@ -76,6 +81,9 @@ pub trait Listener {
     /// It runs since so long, by the machine's clock, and asked this of simulated drives.
     fn runs(&mut self, elapsed: Nanos, seen: Option<Seen>);
 
+    /// So many crash points were checked, and the others take so long.
+    fn points(&mut self, checked: u64, rest: Duration);
+
     /// The guest is up, with this kernel; or what it complained of.
     fn says(&mut self, text: &str);
 }
@@ -93,6 +101,10 @@ struct ExecOrder {
     cuts: u32,
     /// Files are brought back.
     results: bool,
+    /// Lines come with their moments.
+    record: bool,
+    /// Crash points are to be checked, and nothing else.
+    crash: Option<crash::ToCheck>,
 }
 
 /// A piece of a file that comes back.

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::{Cuts, ExecOrder, Listener, Piece, Program, ProgramEnd, ProgramRun};
 use crate::guest::{Message, Work};
+use crate::host::mailbox::Drives;
 use crate::outside::{Live, Outside, Wish, machine_takes};
 use crate::{Lab, Request};
 use iostack_target::read_json;
@@ -30,7 +31,9 @@ pub fn execute(
         through_cuts(lab, request, seed, (program, plan), drive, &mut heard)
     } else {
         let order = heard.order(&program.command, None, 0);
-        boot(lab, request, &order, drive.as_mut(), &mut heard).map(|()| (Vec::new(), None))
+        let live = drive.as_ref().map(|drive| drive.live());
+        let drives = (machine_takes(drive.as_mut()), live.as_ref());
+        boot(lab, request, &order, drives, &mut heard).map(|()| (Vec::new(), None))
     };
     if let Some(why) = drive.as_ref().and_then(|drive| drive.full()) {
         heard.listener.says(why);
@@ -62,7 +65,8 @@ fn through_cuts(
         drive.cut_after((!last).then_some((after, random.next_u64())));
         let command = if last { &[][..] } else { &program.command };
         let order = heard.order(command, plan.check.as_deref().filter(|_| number > 0), number);
-        boot(lab, &request, &order, Some(&mut *drive), heard)?;
+        let live = drive.live();
+        boot(lab, &request, &order, (machine_takes(Some(&mut *drive)), Some(&live)), heard)?;
         if heard.checked.take().is_some_and(|code| code != 0) {
             return Ok((cuts, Some(number)));
         }
@@ -91,19 +95,18 @@ fn through_cuts(
 /// Lines of the kernel's complaints that are shown: what it says of its memory when that is out has a hundred.
 const COMPLAINTS_MOST: usize = 10;
 
-fn boot(
+pub(super) fn boot(
     lab: &Lab<'_>,
     request: &Request,
     order: &ExecOrder,
-    drive: Option<&mut Box<dyn Outside>>,
+    (drives, live): (Option<&mut dyn Drives>, Option<&Live>),
     heard: &mut ExecHeard<'_>,
 ) -> anyhow::Result<()> {
-    let live = drive.as_ref().map(|drive| drive.live());
     (heard.ended, heard.checked) = (None, None);
     let mut broken = None;
     let order = serde_json::to_value(order)?;
-    let booted = lab.boot(request, Work::Job(order), machine_takes(drive), &mut |message| {
-        if let Err(error) = heard.message(message, || live.as_ref().and_then(Live::look)) {
+    let booted = lab.boot(request, Work::Job(order), drives, &mut |message| {
+        if let Err(error) = heard.message(message, || live.and_then(Live::look)) {
             broken.get_or_insert(error);
         }
     })?;
@@ -117,32 +120,38 @@ fn boot(
 }
 
 /// Messages of the far side so far.
-struct ExecHeard<'a> {
-    listener: &'a mut dyn Listener,
+pub(super) struct ExecHeard<'a> {
+    pub(super) listener: &'a mut dyn Listener,
     results: Option<&'a Path>,
-    ended: Option<ProgramEnd>,
+    pub(super) ended: Option<ProgramEnd>,
     checked: Option<i32>,
     said: Vec<String>,
+    /// Lines with their moments, where they were asked for.
+    pub(super) stamped: Vec<(u64, String)>,
 }
 
 impl<'a> ExecHeard<'a> {
-    fn new(results: Option<&'a Path>, listener: &'a mut dyn Listener) -> anyhow::Result<ExecHeard<'a>> {
+    pub(super) fn new(
+        results: Option<&'a Path>,
+        listener: &'a mut dyn Listener,
+    ) -> anyhow::Result<ExecHeard<'a>> {
         if let Some(folder) = results {
             let named = || format!("`--results {}`", folder.display());
             fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", named()))?;
             let mut entries = fs::read_dir(folder).with_context(|| format!("{} cannot be read", named()))?;
             ensure!(entries.next().is_none(), "{} is not empty; name a new folder", named());
         }
-        Ok(ExecHeard { listener, results, ended: None, checked: None, said: Vec::new() })
+        Ok(ExecHeard { listener, results, ended: None, checked: None, said: Vec::new(), stamped: Vec::new() })
     }
 
-    fn order(&mut self, command: &[String], check: Option<&str>, cuts: u32) -> ExecOrder {
+    pub(super) fn order(&mut self, command: &[String], check: Option<&str>, cuts: u32) -> ExecOrder {
         ExecOrder {
             exec: command.to_vec(),
             check: check.map(str::to_owned),
             said: std::mem::take(&mut self.said),
             cuts,
             results: self.results.is_some(),
+            ..ExecOrder::default()
         }
     }
 
@@ -161,6 +170,11 @@ impl<'a> ExecHeard<'a> {
             ("out", Value::String(line)) => {
                 self.listener.line(line, false);
                 self.said.push(line.clone());
+            }
+            ("out", Value::Array(stamped)) => {
+                let [Value::String(line), Value::Number(now)] = &stamped[..] else { return Ok(()) };
+                self.listener.line(line, false);
+                self.stamped.push((now.as_u64().unwrap_or_default(), line.clone()));
             }
             ("error", Value::String(line)) => self.listener.line(line, true),
             ("runs", Value::Number(ns)) => {

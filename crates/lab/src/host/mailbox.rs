@@ -44,6 +44,8 @@ pub struct DiskShape {
     pub capacity: u64,
     /// Bytes of its logical block.
     pub block: u32,
+    /// Bytes that a power cut leaves whole.
+    pub atom: u64,
     /// It is a disk that rotates.
     pub rotates: bool,
 }
@@ -303,7 +305,7 @@ mod tests {
 
     impl Drives for Recorded {
         fn shapes(&self) -> Vec<DiskShape> {
-            vec![DiskShape { capacity: 1 << 30, block: 512, rotates: true }]
+            vec![DiskShape { capacity: 1 << 30, block: 512, atom: 4096, rotates: true }]
         }
 
         fn hold(&mut self, _: &Path) -> io::Result<()> {

@@ -63,7 +63,7 @@ pub use repro::{
     ReproLine, ReproMissing, ReproPlatform, ReproPlot, ReproPoint, ReproPredicted, ReproTally,
     ReproValidated, ReproVerdict, Reproduced, judged_claims,
 };
-pub use served::{SERVED_KINDS, Seen, Served, ServedCut, ServedKind};
+pub use served::{CrashFailure, CrashPoints, LostWrite, SERVED_KINDS, Seen, Served, ServedCut, ServedKind};
 pub use sizing::{RankedNumber, Ranking, RateBand, Sizing, SizingStep, UnrankedNumber};
 pub use sweep::{Sweep, SweepAxis, SweepPoint};
 pub use timeline::TimelineSpan;

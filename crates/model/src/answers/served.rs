@@ -40,6 +40,9 @@ pub struct Served {
     pub lost: u64,
     /// Power cuts, in their order.
     pub cuts: Vec<ServedCut>,
+    /// Disks that a power cut could have left, and the check of each; `None` where none were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash: Option<CrashPoints>,
     /// Work of flash management; one for each drive that has some.
     pub flash: Vec<FlashUse>,
     /// Each kind of resource.
@@ -70,6 +73,67 @@ pub struct ServedCut {
     pub kept: u64,
     /// Atoms that were not flushed, and are what they were.
     pub lost: u64,
+}
+
+/// Disks that a power cut could have left behind a program, each checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct CrashPoints {
+    /// Writes and trims that were recorded.
+    pub writes: u64,
+    /// Flushes that were recorded.
+    pub flushes: u64,
+    /// Stretches of the run, each up to where something became safe.
+    pub epochs: u64,
+    /// Points that were chosen: a moment, and what is lost of the writes that were not safe at it.
+    pub chosen: u64,
+    /// Every legal point was chosen.
+    pub exhaustive: bool,
+    /// Points that were checked.
+    pub checked: u64,
+    /// Points like one before, on disk and in what the program had said: checked once.
+    pub equal: u64,
+    /// Time from the first check to the last, by the clock on the wall.
+    pub took: Nanos,
+    /// The point at which the check failed, with the smallest set of lost writes.
+    pub failed: Option<CrashFailure>,
+}
+
+/// A disk that a power cut could have left, and that the check refuses.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct CrashFailure {
+    /// Name of the point for `--crash-point`.
+    pub point: String,
+    /// Epoch of the moment, from 1.
+    pub epoch: u64,
+    /// Exit code of the check.
+    pub code: i32,
+    /// Last words of the check.
+    pub said: Vec<String>,
+    /// Writes that were lost where it failed first.
+    pub lost_first: u64,
+    /// Checks that it took to find out which of them matter.
+    pub tried: u64,
+    /// Lost writes that matter: with any one of them there, the check passes.
+    pub lost: Vec<LostWrite>,
+}
+
+/// A write, or what was torn off it, that is lost.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct LostWrite {
+    /// Number among the writes, from 1, in the order in which they were asked.
+    pub number: u64,
+    /// Epoch in which it was asked.
+    pub epoch: u64,
+    /// Number of the drive, from 0.
+    pub disk: u32,
+    /// First sector of 512 bytes that is lost.
+    pub sector_first: u64,
+    /// Sectors from the first to the last that is lost.
+    pub sectors: u64,
+    /// Sectors of the whole write.
+    pub sectors_written: u64,
+    /// File and block that they belong to, or what else is known.
+    pub what: String,
 }
 
 /// Kinds of I/Os of a served drive: reads, writes, trims, flushes.

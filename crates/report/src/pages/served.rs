@@ -1,6 +1,6 @@
 //! What did programs ask of a served drive, and was it answered when the model says?
 
-use iostack_model::answers::Served;
+use iostack_model::answers::{CrashPoints, Served};
 use iostack_model::{Bins, FlashUse};
 
 use crate::document::{Document, Section, Table};
@@ -36,9 +36,73 @@ pub fn served(served: &Served) -> Document {
     }
     all.sections.insert(0, kinds);
     all.sections.insert(1, inside(served));
+    if let Some(crash) = &served.crash {
+        all.answer = crash_answer(crash);
+        all.sections.insert(1, crash_points(crash));
+    }
     all.data(served);
     all.next = Some((format!("iostack sim show {}", device(&served.drive)), "what the drive is made of"));
     all
+}
+
+fn crash_answer(crash: &CrashPoints) -> String {
+    let checked = count(crash.checked);
+    match &crash.failed {
+        Some(failed) if failed.lost.is_empty() => {
+            "The check refuses the disk with nothing lost: what it wants had not been asked of the drive by then"
+                .to_owned()
+        }
+        Some(failed) => format!(
+            "After a power cut the disk may be one that the check refuses: {} of {} writes lost is enough",
+            failed.lost.len(),
+            count(crash.writes)
+        ),
+        None if crash.exhaustive => {
+            format!("All {checked} disks that a power cut could have left pass the check")
+        }
+        None => format!("{checked} disks that a power cut could have left pass the check"),
+    }
+}
+
+fn crash_points(crash: &CrashPoints) -> Section {
+    let mut section = Section::new("crash", "Crash points", "Disks that a power cut could have left");
+    let [writes, flushes, epochs] = [crash.writes, crash.flushes, crash.epochs].map(count);
+    section.fact("recorded", format!("{writes} writes and trims, {flushes} flushes, {epochs} epochs"));
+    let [checked, equal, chosen] = [crash.checked, crash.equal, crash.chosen].map(count);
+    let which = if crash.exhaustive { "every legal one" } else { "a choice" };
+    let seconds = crash.took.as_secs_f64();
+    let pace = count((crash.checked as f64 * 60.0 / seconds.max(1e-3)) as u64);
+    section.fact(
+        "checked",
+        format!("{checked} in {seconds:.1} s, {pace} a minute; {equal} more were like one before"),
+    );
+    section.fact("points", format!("{chosen}, {which}"));
+    let Some(failed) = &crash.failed else { return section };
+    let (first, tried) = (count(failed.lost_first), count(failed.tried));
+    section.fact("failed", format!(
+        "in epoch {}: the check ended with {} where {first} writes were lost, which {tried} more checks made {}",
+        failed.epoch,
+        failed.code,
+        failed.lost.len()
+    ));
+    let table = Table::over(&failed.lost)
+        .number("lost write", |lost| count(lost.number))
+        .number("epoch", |lost| count(lost.epoch))
+        .number("drive", |lost| lost.disk.to_string())
+        .number("sector", |lost| lost.sector_first.to_string())
+        .number("sectors", |lost| match lost.sectors {
+            all if all == lost.sectors_written => all.to_string(),
+            part => format!("{part} of {}", lost.sectors_written),
+        })
+        .words("what", |lost| &lost.what);
+    if !failed.lost.is_empty() {
+        section.table(table.done());
+    }
+    for line in &failed.said {
+        section.fact("it said", line.clone());
+    }
+    section.fact("again", format!("the same command with --crash-point {}", failed.point));
+    section
 }
 
 /// The last of the layers, the first of several drives.

@@ -82,7 +82,7 @@ struct One {
 impl One {
     fn open(sheet: &Sheet, seed: u64, layers: &[String], volatile: bool) -> anyhow::Result<One> {
         let drive = Drive::open(sheet, seed)?;
-        let shape = drive.shape();
+        let (shape, atom) = (drive.shape(), drive.atom());
         let layers = layers::each(layers).map_err(anyhow::Error::msg)?;
         let store = Store::memory(shape.capacity)?;
         let store = if volatile { store.volatile() } else { store };
@@ -91,6 +91,7 @@ impl One {
             shape: DiskShape {
                 capacity: shape.capacity.0,
                 block: shape.block.0 as u32,
+                atom,
                 rotates: sheet.kind.name == "hdd",
             },
             due: None,

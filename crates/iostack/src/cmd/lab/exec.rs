@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use anyhow::ensure;
-use iostack_lab::exec::{self, Cuts, Listener, Program};
+use iostack_lab::exec::{self, CrashPlan, Cuts, Listener, Program, ProgramEnd, ProgramRun, Which};
 use iostack_lab::host::cache::Cache;
 use iostack_lab::host::programs;
 use iostack_lab::targets::LabFlags;
 use iostack_lab::{Lab, Raid, Request};
-use iostack_model::answers::Seen;
-use iostack_model::answers::Served;
+use iostack_model::answers::{CrashPoints, Seen, Served};
 use iostack_model::{Bytes, Nanos};
 use iostack_serve::lab::BROUGHT;
 use iostack_target::Audience;
@@ -48,8 +48,21 @@ pub(crate) struct ExecArgs {
     /// For a shell, after each power cut: exit 0 when all is there that must be.
     /// What the program had written to its output is in the file
     /// `IOSTACK_SAID`, the number of cuts in `IOSTACK_CUTS`.
-    #[arg(long, value_name = "COMMAND", requires = "power_cut")]
+    #[arg(long, value_name = "COMMAND")]
     check: Option<String>,
+    /// Record what the program writes, and then check so many of the disks that
+    /// a power cut could have left, or all: at each moment at which something
+    /// becomes safe, any of the writes that are not safe may be lost. The first
+    /// that fails is shown with the fewest lost writes.
+    #[arg(long, value_name = "COUNT", conflicts_with = "power_cut")]
+    crash_points: Option<CrashCount>,
+    /// Check this one again, which an earlier run of the same command named.
+    #[arg(long, value_name = "POINT", conflicts_with_all = ["power_cut", "crash_points"])]
+    crash_point: Option<String>,
+    /// Seconds of the machine's own time that the check of a crash point takes
+    /// at most.
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    check_limit: u64,
     /// Change a number of the simulated drive, or an option of the driver; may
     /// be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
@@ -99,17 +112,21 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
         "after a power cut the copies of a RAID may differ, and without a superblock nobody brings them in step; leave out \
          --raid or --power-cut"
     );
+    args.check_points(&request)?;
     let say = |text: &str| talk.say(text);
     programs::find(&Cache::open()?, &request.programs, &say)?;
     let lab = Lab::open(&say, talk.stop())?;
     let apart = args.answer.forms.chosen() != Format::Text && args.answer.output.is_none();
     let nothing = blank(&request, args.seed, Bytes(0));
     let mut heard = ProgramOutput { talk: &talk, apart, nothing: nothing.clone(), before: nothing };
-    let ran = exec::execute(&lab, &request, args.seed, &args.program(), &mut heard)?;
+    let (ran, crash) = args.ran(&lab, &request, &mut heard)?;
     talk.clear();
+    let failed = crash.as_ref().and_then(|crash| crash.failed.as_ref());
+    let failed_point = failed.map(|failed| (failed.point.clone(), failed.code));
     if let Some(drive) = ran.drive {
         let mut served = blank(&request, args.seed, drive.capacity());
         (served.elapsed, served.cuts) = (ran.elapsed, ran.cuts);
+        served.crash = crash;
         drive.seen().put_into(&mut served);
         served.notes.extend(drive.full().map(str::to_owned));
         args.answer.tell(&served, &talk)?;
@@ -117,16 +134,72 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
     } else {
         talk.say(&format!("it ran for {:.3} s by the machine's clock", ran.elapsed.as_secs_f64()));
     }
-    let why = ran.ended.why.map(|why| format!(": {why}")).unwrap_or_default();
-    match (ran.failed, ran.ended.code) {
-        (None, 0) => return Ok(Ended::Done),
-        (Some(cut), code) => talk.warn(&format!("after power cut {cut} the check ended with {code}{why}")),
-        (None, code) => talk.warn(&format!("`{}` ended with {code}{why}", args.command[0])),
-    }
-    Ok(Ended::FoundProblem)
+    Ok(args.ended(ran.ended, ran.failed, failed_point, &talk))
 }
 
 impl ExecArgs {
+    /// Says what failed: the program, or a check after a power cut or of a crash point.
+    fn ended(&self, ended: ProgramEnd, cut: Option<u32>, point: Option<(String, i32)>, talk: &Talk) -> Ended {
+        let why = ended.why.map(|why| format!(": {why}")).unwrap_or_default();
+        match (cut, point, ended.code) {
+            (None, None, 0) => return Ended::Done,
+            (Some(cut), _, code) => {
+                talk.warn(&format!("after power cut {cut} the check ended with {code}{why}"))
+            }
+            (_, Some((point, code)), _) => {
+                talk.warn(&format!("at crash point {point} the check ended with {code}"));
+            }
+            (_, _, code) => talk.warn(&format!("`{}` ended with {code}{why}", self.command[0])),
+        }
+        Ended::FoundProblem
+    }
+
+    /// The crash points that are asked for.
+    fn which(&self) -> Option<Which> {
+        let named = self.crash_point.clone().map(Which::Named);
+        named.or(self.crash_points.map(|CrashCount(count)| count.map_or(Which::All, Which::Some)))
+    }
+
+    /// Refuses what crash points and checks cannot be had with.
+    fn check_points(&self, request: &Request) -> anyhow::Result<()> {
+        if self.which().is_none() {
+            ensure!(
+                self.check.is_none() || self.power_cut.is_some(),
+                "`--check` is for a disk that lost its power; add --crash-points 1000, or --power-cut 1s"
+            );
+            return Ok(());
+        }
+        ensure!(
+            self.check.is_some(),
+            "only a check of yours can tell whether a disk holds what it must; add --check 'sh check.sh'"
+        );
+        ensure!(
+            request.is_simulated(),
+            "crash points are of simulated drives, which are recorded; name one: --on sim:x25e"
+        );
+        ensure!(
+            request.raid.is_none(),
+            "crash points are of drives without the kernel's RAID between; leave out --raid, or cut the power: --power-cut"
+        );
+        Ok(())
+    }
+
+    fn ran(
+        &self,
+        lab: &Lab<'_>,
+        request: &Request,
+        heard: &mut ProgramOutput<'_>,
+    ) -> anyhow::Result<(ProgramRun, Option<CrashPoints>)> {
+        let program = self.program();
+        match (self.which(), self.check.clone()) {
+            (Some(which), Some(check)) => {
+                let plan = CrashPlan { check, which, limit_s: self.check_limit };
+                exec::prove(lab, request, self.seed, (&program, &plan), heard)
+            }
+            _ => Ok((exec::execute(lab, request, self.seed, &program, heard)?, None)),
+        }
+    }
+
     fn program(&self) -> Program {
         Program {
             command: self.command.clone(),
@@ -170,6 +243,26 @@ impl FromStr for CutSpan {
     }
 }
 
+/// A number of crash points; `None` of all.
+#[derive(Clone, Copy, Debug)]
+struct CrashCount(Option<u64>);
+
+impl FromStr for CrashCount {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<CrashCount, String> {
+        let count = text.parse().ok().filter(|count| *count > 0);
+        match (text, count) {
+            ("all", _) => Ok(CrashCount(None)),
+            (_, Some(count)) => Ok(CrashCount(Some(count))),
+            _ => Err(format!("`{text}` is no number of points; give one from 1 on, or all")),
+        }
+    }
+}
+
+/// Crash points between two words on how far it is, where no terminal shows it all the time.
+const TELL_POINTS: u64 = 500;
+
 /// Small programs in one package.
 const SHELL: &str = "busybox-static";
 
@@ -206,6 +299,15 @@ impl Listener for ProgramOutput<'_> {
         }
         self.talk.block(&iostack_report::live_served(&self.before, &now));
         self.before = now;
+    }
+
+    fn points(&mut self, checked: u64, rest: Duration) {
+        let text = format!("{checked} crash points checked; the others take {:.0} s", rest.as_secs_f64());
+        if self.talk.is_live() {
+            self.talk.live(&text);
+        } else if checked.is_multiple_of(TELL_POINTS) {
+            self.talk.say(&text);
+        }
     }
 
     fn says(&mut self, text: &str) {

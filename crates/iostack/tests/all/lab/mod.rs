@@ -6,6 +6,7 @@ mod anyones;
 mod bisect;
 mod checks;
 mod costs;
+mod crash;
 mod drivers;
 mod errors;
 mod kernels;

@@ -116,6 +116,37 @@ pub(crate) fn reset_zones(file: &File, sectors: u64) -> io::Result<()> {
     of_range(file, BLKRESETZONE, [0, sectors])
 }
 
+/// Has the kernel forget what it remembers of a disk's content.
+pub(crate) fn forget(disk: &File) -> io::Result<()> {
+    /// `_IO(0x12, 97)` of linux/fs.h.
+    const BLKFLSBUF: libc::Ioctl = 0x1261;
+    // SAFETY: the descriptor is open, and the call takes no memory.
+    checked(i64::from(unsafe { libc::ioctl(disk.as_raw_fd(), BLKFLSBUF, 0) }))
+}
+
+/// Where a file's bytes lie: its offset, that of the disk, and length, of each extent.
+pub(crate) fn extents(file: &File) -> io::Result<Vec<(u64, u64, u64)>> {
+    /// `FS_IOC_FIEMAP` of linux/fs.h; words of `struct fiemap` before its extents, and of `struct fiemap_extent`.
+    const CALL: libc::Ioctl = 0xC020_660B_u32.cast_signed() as libc::Ioctl;
+    const HEAD: usize = 4;
+    const EXTENT: usize = 7;
+    const COUNT: usize = 256;
+    let (mut found, mut start) = (Vec::new(), 0);
+    loop {
+        let mut words = [0_u64; HEAD + COUNT * EXTENT];
+        // From where, how far, no flags, and for how many extents there is room.
+        (words[0], words[1], words[3]) = (start, u64::MAX - start, COUNT as u64);
+        // SAFETY: the descriptor is open, and the memory has room for the extents that the call is told of.
+        checked(i64::from(unsafe { libc::ioctl(file.as_raw_fd(), CALL, words.as_mut_ptr()) }))?;
+        let mapped = (words[2] >> 32) as usize;
+        found.extend(words[HEAD..].chunks_exact(EXTENT).take(mapped).map(|one| (one[0], one[1], one[2])));
+        match found.last() {
+            Some((at, _, length)) if mapped == COUNT => start = at + length,
+            _ => return Ok(found),
+        }
+    }
+}
+
 /// A call for the first of these numbers, and as many as the second says.
 fn of_range(file: &File, call: libc::Ioctl, range: [u64; 2]) -> io::Result<()> {
     // SAFETY: the descriptor is open, and both calls that come here read two numbers, which are there.
