@@ -74,7 +74,8 @@ impl Host {
                 None => {}
             }
         }
-        if !goes_on {
+        // The thread of the line may have begun already.
+        if self.lines[line].batch.is_empty() {
             self.lines[line].batch = batch;
         }
         left
