@@ -74,7 +74,8 @@ impl Host {
                 None => {}
             }
         }
-        if !goes_on {
+        // The thread of the line may have begun already.
+        if self.lines[line].batch.is_empty() {
             self.lines[line].batch = batch;
         }
         left
@@ -104,7 +105,7 @@ impl Host {
         for (number, line) in (0..).zip(&mut self.lines) {
             line.thread = Some(self.threads.len() as u32);
             let (completes, allowed) = (Some(number), Some([line.core].into()));
-            self.threads.push(Thread { completes, allowed, ..Thread::of_kernel(line.core, way) });
+            self.threads.push(Thread { allowed, completes, ..Thread::of_kernel(line.core, way) });
         }
     }
 

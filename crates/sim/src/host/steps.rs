@@ -41,13 +41,14 @@ impl Host {
                 self.compute(index)
             }
             Some(_) => self.submit(index, sim),
-            None if thread.ready.is_empty() => match thread.completes {
-                Some(line) => self.complete_some(index, line, sim),
-                None => {
+            None if thread.ready.is_empty() => {
+                if let Some(line) = thread.completes {
+                    self.complete_some(index, line, sim)
+                } else {
                     thread.step = ThreadStep::Look;
                     self.ledger.once(self.paths.look)
                 }
-            },
+            }
             None => self.pick_up(index, sim),
         };
         let thread = &mut self.threads[index as usize];
