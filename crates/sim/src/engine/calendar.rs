@@ -62,52 +62,63 @@ struct Ring {
 }
 
 impl Ring {
+    /// The place that is so far behind another.
+    #[inline]
+    fn after(place: usize, index: usize) -> usize {
+        place.wrapping_add(index) & MASK
+    }
+
     #[inline]
     fn time(&self, index: usize) -> Time {
-        self.times[(self.first + index) & MASK]
+        self.times[Ring::after(self.first, index)]
     }
 
     #[inline]
     fn get(&self, index: usize) -> WakeUp {
-        let place = (self.first + index) & MASK;
+        let place = Ring::after(self.first, index);
         WakeUp { time: self.times[place], whom: self.whom[place] }
     }
 
-    /// Moves an event to the place before or behind its own.
     #[inline]
-    fn copy(&mut self, from: usize, to: usize) {
-        self.times[to & MASK] = self.times[from & MASK];
-        self.whom[to & MASK] = self.whom[from & MASK];
+    fn set(&mut self, place: usize, event: WakeUp) {
+        (self.times[place], self.whom[place]) = (event.time, event.whom);
     }
 
     /// By itself: it would be repeated wherever a part asks to be woken.
     #[inline(never)]
     fn insert(&mut self, event: WakeUp) {
-        let mut place = self.first + self.count;
-        if self.count == 0 || self.times[(place - 1) & MASK] <= event.time {
+        let mut place = Ring::after(self.first, self.count);
+        if self.count == 0 || self.times[Ring::after(place, MASK)] <= event.time {
             // Behind all others.
         } else if event.time < self.time(self.count / 2) {
             // What comes before it moves one place to the front.
-            place = self.first + MASK;
-            self.first = place & MASK;
-            while self.times[(place + 1) & MASK] <= event.time {
-                self.copy(place + 1, place);
-                place += 1;
+            place = Ring::after(self.first, MASK);
+            self.first = place;
+            loop {
+                let next = Ring::after(place, 1);
+                if self.times[next] > event.time {
+                    break;
+                }
+                (self.times[place], self.whom[place]) = (self.times[next], self.whom[next]);
+                place = next;
             }
         } else {
-            while self.times[(place - 1) & MASK] > event.time {
-                self.copy(place - 1, place);
-                place -= 1;
+            loop {
+                let before = Ring::after(place, MASK);
+                if self.times[before] <= event.time {
+                    break;
+                }
+                (self.times[place], self.whom[place]) = (self.times[before], self.whom[before]);
+                place = before;
             }
         }
         self.count += 1;
-        (self.times[place & MASK], self.whom[place & MASK]) = (event.time, event.whom);
+        self.set(place, event);
     }
 
     #[inline]
     fn push_back(&mut self, event: WakeUp) {
-        let place = (self.first + self.count) & MASK;
-        (self.times[place], self.whom[place]) = (event.time, event.whom);
+        self.set(Ring::after(self.first, self.count), event);
         self.count += 1;
     }
 }
@@ -152,7 +163,7 @@ impl Calendar {
             self.refill()?;
         }
         let event = self.near.get(0);
-        self.near.first = (self.near.first + 1) & MASK;
+        self.near.first = Ring::after(self.near.first, 1);
         self.near.count -= 1;
         Some(event)
     }

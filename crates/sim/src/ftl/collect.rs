@@ -35,7 +35,9 @@ impl Ftl {
         let found = self.map.next_valid(first + *cursor, first + end);
         *cursor = found.map_or(end, |(_, place)| place.0 + 1 - first);
         // It is moved soon.
-        found.iter().for_each(|&(lpn, _)| self.map.bring_near(lpn));
+        if let Some((lpn, _)) = found {
+            self.map.bring_near(lpn);
+        }
         found
     }
 

@@ -156,7 +156,9 @@ impl Map {
                 continue;
             }
             place += fresh.trailing_zeros();
-            if place < end && let Some(lpn) = self.held(place) {
+            if place < end
+                && let Some(lpn) = self.held(place)
+            {
                 return Some((lpn, PhysicalPage(place)));
             }
             place += 1;

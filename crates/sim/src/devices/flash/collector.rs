@@ -75,7 +75,8 @@ impl Ssd {
             let mut sensed = None;
             loop {
                 let ahead = work.ahead.take().filter(|&ahead| self.ftl.is_valid(ahead));
-                let Some((lpn, place)) = ahead.or_else(|| self.ftl.next_valid(victim, &mut work.cursor)) else {
+                let Some((lpn, place)) = ahead.or_else(|| self.ftl.next_valid(victim, &mut work.cursor))
+                else {
                     work.drained = true;
                     break;
                 };
