@@ -70,21 +70,24 @@ fn crash_points(crash: &CrashPoints) -> Section {
     section.fact("recorded", format!("{writes} writes and trims, {flushes} flushes, {epochs} epochs"));
     let [checked, equal, chosen] = [crash.checked, crash.equal, crash.chosen].map(count);
     let which = if crash.exhaustive { "every legal one" } else { "a choice" };
+    section.fact("points", format!("{chosen}, {which}; {equal} were like one before"));
     let seconds = crash.took.as_secs_f64();
-    let pace = count((crash.checked as f64 * 60.0 / seconds.max(1e-3)) as u64);
+    let pace = (crash.checked.saturating_sub(1) as f64 * 60.0 / seconds.max(1e-3)) as u64;
     section.fact(
         "checked",
-        format!("{checked} in {seconds:.1} s, {pace} a minute; {equal} more were like one before"),
+        match crash.checked {
+            0 | 1 => checked,
+            _ => format!("{checked} in {seconds:.1} s, {} a minute", count(pace)),
+        },
     );
-    section.fact("points", format!("{chosen}, {which}"));
     let Some(failed) = &crash.failed else { return section };
     let (first, tried) = (count(failed.lost_first), count(failed.tried));
-    section.fact("failed", format!(
-        "in epoch {}: the check ended with {} where {first} writes were lost, which {tried} more checks made {}",
-        failed.epoch,
-        failed.code,
-        failed.lost.len()
-    ));
+    let smaller = match failed.tried {
+        0 => String::new(),
+        _ => format!("; {first} lost writes at first, and {tried} more checks left {}", failed.lost.len()),
+    };
+    section
+        .fact("failed", format!("in epoch {}: the check ended with {}{smaller}", failed.epoch, failed.code));
     let table = Table::over(&failed.lost)
         .number("lost write", |lost| count(lost.number))
         .number("epoch", |lost| count(lost.epoch))

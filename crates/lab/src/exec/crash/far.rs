@@ -39,7 +39,7 @@ pub(in crate::exec) fn look_at_all(check: &ToCheck, ready: &Ready) -> Result<(),
     unmount()?;
     while let Some(order) = guest::next_order()? {
         let order: CrashOrder = read_json(&order).map_err(|error| error.to_string())?;
-        say(&order.said)?;
+        say(&order)?;
         if !order.look && order.whose.is_empty() {
             continue;
         }
@@ -75,9 +75,9 @@ impl ToCheck {
 }
 
 /// What the program had said by then, too.
-fn say(lines: &[String]) -> Result<(), String> {
-    let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
-    let file = OpenOptions::new().append(true).open(SAID);
+fn say(order: &CrashOrder) -> Result<(), String> {
+    let text: String = order.said.iter().flat_map(|line| [line, "\n"]).collect();
+    let file = OpenOptions::new().write(true).truncate(order.anew).append(!order.anew).open(SAID);
     file.and_then(|mut file| file.write_all(text.as_bytes()))
         .map_err(|error| format!("cannot write `{SAID}`: {error}"))
 }

@@ -64,6 +64,8 @@ pub(super) struct ToCheck {
 struct CrashOrder {
     /// Lines that the program had written by then, more than before.
     said: Vec<String>,
+    /// Lines of before are to be forgotten.
+    anew: bool,
     /// The check is to be run.
     look: bool,
     /// Ranges of bytes whose files are asked for.

@@ -194,9 +194,9 @@ pub(super) fn choose(walk: &Walk<'_>, most: u64, seed: u64) -> Vec<Lost> {
         shuffled.swap(last, random.below(last as u64 + 1) as usize);
     }
     let everything: Lost = (0..walk.flight.len()).collect();
-    let (mut seen, mut chosen) = (BTreeSet::new(), Vec::new());
+    let (mut known, mut chosen) = (BTreeSet::new(), Vec::new());
     let mut put = |lost: Lost| {
-        if (chosen.len() as u64) < most && seen.insert(lost.clone()) {
+        if (chosen.len() as u64) < most && known.insert(lost.clone()) {
             chosen.push(lost);
         }
         (chosen.len() as u64) < most

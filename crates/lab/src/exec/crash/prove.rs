@@ -1,6 +1,7 @@
 //! Checks one point after the other, and makes the first that fails small.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -24,6 +25,9 @@ use crate::{Lab, LabError, Request};
 
 /// Points of one epoch, at most, where all are asked for.
 const EPOCH_MOST: u64 = 1000;
+
+/// Points of one epoch that are checked before others of it.
+const EPOCH_FIRST: usize = 8;
 
 /// Bytes of lines that go with one order.
 const SAID_BYTES: usize = 16 << 10;
@@ -55,24 +59,24 @@ pub fn prove(
     let request = Request { keeps: true, ..request.clone() };
     let ((next, receiver), (tell, told), left) = (channel(), channel(), AtomicU64::new(0));
     let mut drives = LaidDrives::new(shapes, &record.base, receiver);
-    let mut explorer = Explorer::new(&record, &said, (next, told), (seed, &left));
+    let mut search = Explorer::new(&record, &said, (next, told), (seed, &left));
     let order = ExecOrder { crash: Some(to_check), ..ExecOrder::default() };
-    let (booted, explored) = std::thread::scope(|scope| {
-        let explores = scope.spawn(|| {
-            let ended = explorer.explore(&plan.which);
-            explorer.next = None;
+    let (booted, went) = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let ended = search.explore(&plan.which);
+            search.next = None;
             ended
         });
         let booted = look(lab, &request, &order, &mut drives, (tell, &left), listener);
-        (booted, explores.join().unwrap_or_else(|_| Err(anyhow!("the search died; this is a bug"))))
+        (booted, thread.join().unwrap_or_else(|_| Err(anyhow!("the search died; this is a bug"))))
     });
-    match (booted, explored) {
+    match (booted, went) {
         // What was checked until then is worth having.
         (Err(error), _) if matches!(error.downcast_ref(), Some(LabError::Interrupted)) => {}
-        (Err(error), _) => return Err(error.context(format!("at crash point {}", explorer.at))),
-        (Ok(()), explored) => explored?,
+        (Err(error), _) => return Err(error.context(format!("at crash point {}", search.at))),
+        (Ok(()), went) => went?,
     }
-    Ok((run, Some(explorer.crash)))
+    Ok((run, Some(search.crash)))
 }
 
 /// Lines of the program, with their moments.
@@ -210,7 +214,7 @@ impl<'a> Explorer<'a> {
             let over = walk.disk(&lost).0;
             self.crash.chosen = 1;
             if let Some(refusal) = self.check(&walk, &lost, over)? {
-                self.failed(&walk, &moments, lost, refusal)?;
+                self.failed(&walk, &moments, &lost, refusal)?;
             }
             return Ok(());
         }
@@ -227,10 +231,29 @@ impl<'a> Explorer<'a> {
         };
         self.crash.exhaustive = legal == quotas;
         self.left.store(quotas.iter().sum(), Ordering::Relaxed);
-        let (mut walk, mut seen) = (Walk::new(self.record), HashSet::new());
+        // A few of each epoch, and then the others: what is wrong is mostly wrong in many.
+        let mut seen = HashSet::new();
+        for turn in [0..EPOCH_FIRST, EPOCH_FIRST..usize::MAX] {
+            if self.turn(&moments, &quotas, turn, &mut seen)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks these of each epoch's points. True when one failed.
+    fn turn(
+        &mut self,
+        moments: &[usize],
+        quotas: &[u64],
+        turn: Range<usize>,
+        seen: &mut HashSet<(u64, usize)>,
+    ) -> anyhow::Result<bool> {
+        let mut walk = Walk::new(self.record);
         for (number, (&at, quota)) in (0..).zip(moments.iter().zip(quotas)) {
             walk.go_to(at);
-            for lost in choose(&walk, quota, self.seed.wrapping_add(number)) {
+            let chosen = choose(&walk, *quota, self.seed.wrapping_add(number));
+            for lost in chosen.into_iter().take(turn.end).skip(turn.start) {
                 self.crash.chosen += 1;
                 self.left.fetch_sub(1, Ordering::Relaxed);
                 let (over, hash) = walk.disk(&lost);
@@ -239,20 +262,25 @@ impl<'a> Explorer<'a> {
                     continue;
                 }
                 if let Some(refusal) = self.check(&walk, &lost, over)? {
-                    let lost = self.shrink(&walk, lost, refusal)?;
-                    return self.failed(&walk, &moments, lost.0, lost.1);
+                    let (lost, refusal) = self.shrink(&walk, lost, refusal)?;
+                    self.failed(&walk, moments, &lost, refusal)?;
+                    return Ok(true);
                 }
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Sends a disk, with what the program had said by then.
     fn send(&mut self, walk: &Walk<'_>, over: Pages, order: CrashOrder) -> anyhow::Result<Verdict> {
         let gone = || anyhow!("the guest ended before all was checked");
         let next = self.next.as_ref().with_context(gone)?;
-        let (mut order, said) = (order, &self.said[self.known..self.said_at(walk.at).max(self.known)]);
-        self.known += said.len();
+        let (mut order, until) = (order, self.said_at(walk.at));
+        if until < self.known {
+            (self.known, order.anew) = (0, true);
+        }
+        let said = &self.said[self.known..until];
+        self.known = until;
         let put = |over: Pages, order: &CrashOrder| {
             let (safe, order) = (Arc::clone(&walk.safe), serde_json::to_vec(order)?);
             next.send(Next { safe, over, order }).map_err(|_| gone())
@@ -260,8 +288,8 @@ impl<'a> Explorer<'a> {
         for (_, line) in said {
             order.said.push(line.clone());
             if order.said.iter().map(String::len).sum::<usize>() > SAID_BYTES {
-                let said = std::mem::take(&mut order.said);
-                put(Pages::new(), &CrashOrder { said, ..CrashOrder::default() })?;
+                let (said, anew) = (std::mem::take(&mut order.said), std::mem::take(&mut order.anew));
+                put(Pages::new(), &CrashOrder { said, anew, ..CrashOrder::default() })?;
             }
         }
         put(over, &order)?;
@@ -271,11 +299,12 @@ impl<'a> Explorer<'a> {
     /// Runs the check on the disk; gives its failure.
     fn check(&mut self, walk: &Walk<'_>, lost: &Lost, over: Pages) -> anyhow::Result<Option<Refusal>> {
         self.at = name(walk, lost);
-        if self.crash.checked == 0 {
-            self.begun = Instant::now();
-        }
         let order = CrashOrder { look: true, ..CrashOrder::default() };
         let verdict = self.send(walk, over, order)?;
+        if self.crash.checked == 0 {
+            // The guest was booted meanwhile.
+            self.begun = Instant::now();
+        }
         self.crash.checked += 1;
         self.crash.took = Nanos(self.begun.elapsed().as_nanos() as u64);
         match verdict {
@@ -297,7 +326,7 @@ impl<'a> Explorer<'a> {
         let before = self.crash.checked;
         let writes: HashSet<usize> = lost.iter().map(|&place| walk.flight[place].write).collect();
         let mut known: HashMap<u64, bool> = HashMap::new();
-        let mut last = refusal;
+        let mut latest = refusal;
         let lost = smallest(walk, lost, &mut |lost| {
             let (over, hash) = walk.disk(lost);
             if let Some(&fails) = known.get(&hash) {
@@ -306,7 +335,9 @@ impl<'a> Explorer<'a> {
             let refusal = self.check(walk, lost, over)?;
             known.insert(hash, refusal.is_some());
             let fails = refusal.is_some();
-            last = refusal.unwrap_or_else(|| last.clone());
+            if let Some(refusal) = refusal {
+                latest = refusal;
+            }
             Ok(fails)
         })?;
         self.crash.failed = Some(CrashFailure {
@@ -314,7 +345,7 @@ impl<'a> Explorer<'a> {
             tried: self.crash.checked - before,
             ..CrashFailure::default()
         });
-        Ok((lost, last))
+        Ok((lost, latest))
     }
 
     /// Says of the point which writes are lost, and what they are.
@@ -322,7 +353,7 @@ impl<'a> Explorer<'a> {
         &mut self,
         walk: &Walk<'_>,
         moments: &[usize],
-        lost: Lost,
+        lost: &Lost,
         (code, said): Refusal,
     ) -> anyhow::Result<()> {
         // Of each write where what is lost of it begins and ends.
@@ -359,7 +390,7 @@ impl<'a> Explorer<'a> {
         });
         let lost_writes: Vec<LostWrite> = writes.collect();
         let first = CrashFailure { lost_first: lost_writes.len() as u64, ..CrashFailure::default() };
-        let point = name(walk, &lost);
+        let point = name(walk, lost);
         let epoch = moments.iter().filter(|moment| **moment < walk.at).count() as u64 + 1;
         let failure = self.crash.failed.take().unwrap_or(first);
         self.crash.failed = Some(CrashFailure { point, epoch, code, said, lost: lost_writes, ..failure });
