@@ -73,7 +73,7 @@ pub struct CalibratedPoint {
     /// Shortest measured latency; none of the latencies where there were too few I/Os.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_min: Option<Nanos>,
-    /// Measured median.
+    /// Measured median latency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_p50: Option<Nanos>,
     /// Measured 99th percentile.

@@ -47,7 +47,7 @@ fn files(report: &Repro) -> Vec<String> {
     distinct(report.validated.iter().map(|row| row.file.clone()))
 }
 
-/// On how many curves the simulator is nearest, of those that a simpler model answers.
+/// Sentence on how many curves the simulator is nearest, of those that a simpler model answers.
 fn nearest(report: &Repro) -> String {
     let answered: Vec<&ReproValidated> =
         report.validated.iter().filter(|row| !row.curve.starts_with("all:") && is_answered(row)).collect();

@@ -54,14 +54,14 @@ const _: () = assert!(RING.is_power_of_two() && NEAR_MAX < RING);
 
 /// Sorted events: from `first` on `count` in order. Times and the rest apart, as searching reads times alone.
 #[derive(Clone, Debug)]
-struct Ring {
+struct SlotRing {
     times: [Time; RING],
     whom: [u64; RING],
     first: usize,
     count: usize,
 }
 
-impl Ring {
+impl SlotRing {
     /// The place that is so far behind another.
     #[inline]
     fn after(place: usize, index: usize) -> usize {
@@ -70,12 +70,12 @@ impl Ring {
 
     #[inline]
     fn time(&self, index: usize) -> Time {
-        self.times[Ring::after(self.first, index)]
+        self.times[SlotRing::after(self.first, index)]
     }
 
     #[inline]
     fn get(&self, index: usize) -> WakeUp {
-        let place = Ring::after(self.first, index);
+        let place = SlotRing::after(self.first, index);
         WakeUp { time: self.times[place], whom: self.whom[place] }
     }
 
@@ -84,18 +84,18 @@ impl Ring {
         (self.times[place], self.whom[place]) = (event.time, event.whom);
     }
 
-    /// By itself: it would be repeated wherever a part asks to be woken.
+    /// Inserts an event; a function by itself, since it would be repeated wherever a part asks to be woken.
     #[inline(never)]
     fn insert(&mut self, event: WakeUp) {
-        let mut place = Ring::after(self.first, self.count);
-        if self.count == 0 || self.times[Ring::after(place, MASK)] <= event.time {
+        let mut place = SlotRing::after(self.first, self.count);
+        if self.count == 0 || self.times[SlotRing::after(place, MASK)] <= event.time {
             // Behind all others.
         } else if event.time < self.time(self.count / 2) {
             // What comes before it moves one place to the front.
-            place = Ring::after(self.first, MASK);
+            place = SlotRing::after(self.first, MASK);
             self.first = place;
             loop {
-                let next = Ring::after(place, 1);
+                let next = SlotRing::after(place, 1);
                 if self.times[next] > event.time {
                     break;
                 }
@@ -104,7 +104,7 @@ impl Ring {
             }
         } else {
             loop {
-                let before = Ring::after(place, MASK);
+                let before = SlotRing::after(place, MASK);
                 if self.times[before] <= event.time {
                     break;
                 }
@@ -118,7 +118,7 @@ impl Ring {
 
     #[inline]
     fn push_back(&mut self, event: WakeUp) {
-        self.set(Ring::after(self.first, self.count), event);
+        self.set(SlotRing::after(self.first, self.count), event);
         self.count += 1;
     }
 }
@@ -127,10 +127,10 @@ impl Ring {
 #[derive(Clone, Debug)]
 pub(super) struct Calendar {
     /// Events before all others.
-    near: Box<Ring>,
+    near: Box<SlotRing>,
     /// Moment from which on events are in the slots or in the heap: the end of time while all fits near.
     end: Time,
-    /// What comes before it belongs near: the earlier of `end` and the first in the heap.
+    /// Events before it belong near: the earlier of `end` and the first in the heap.
     limit: Time,
     slots: Slots,
     far: Heap,
@@ -139,7 +139,7 @@ pub(super) struct Calendar {
 impl Default for Calendar {
     fn default() -> Calendar {
         Calendar {
-            near: Box::new(Ring { times: [0; RING], whom: [0; RING], first: 0, count: 0 }),
+            near: Box::new(SlotRing { times: [0; RING], whom: [0; RING], first: 0, count: 0 }),
             end: Time::MAX,
             limit: Time::MAX,
             slots: Slots::default(),
@@ -163,7 +163,7 @@ impl Calendar {
             self.refill()?;
         }
         let event = self.near.get(0);
-        self.near.first = Ring::after(self.near.first, 1);
+        self.near.first = SlotRing::after(self.near.first, 1);
         self.near.count -= 1;
         Some(event)
     }

@@ -41,7 +41,7 @@ impl Ftl {
         found
     }
 
-    /// What [`Ftl::next_valid`] found is still there.
+    /// The page that [`Ftl::next_valid`] found is still there.
     #[inline]
     pub fn is_valid(&self, (_, place): (u32, PhysicalPage)) -> bool {
         !self.map.is_stale(place.0)

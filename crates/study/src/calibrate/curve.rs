@@ -8,7 +8,7 @@ use super::points::{Gathered, Point};
 
 /// A row; its names are those of the columns. Latencies and CPU time are of one I/O, ns.
 #[derive(Deserialize)]
-struct Row {
+struct CurveRow {
     pattern: String,
     read_percent: Option<u8>,
     block_bytes: u64,
@@ -21,7 +21,7 @@ struct Row {
     p99_ns: Option<f64>,
     max_ns: Option<f64>,
     cpu_per_io_ns: Option<f64>,
-    /// Of the machine: the same in every row.
+    /// Cores of the machine, the same in every row.
     cores: Option<u32>,
     ghz: Option<f64>,
 }
@@ -32,7 +32,7 @@ pub(crate) fn read(file: &str, text: &str, gathered: &mut Gathered) -> anyhow::R
         csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(text.as_bytes());
     let before = gathered.points.len();
     for (number, row) in (1..).zip(rows.deserialize()) {
-        let row: Row = row.with_context(|| {
+        let row: CurveRow = row.with_context(|| {
             format!(
                 "`{file}` is no table of a curve; its columns are pattern, block_bytes, queue_depth, iops and, where known, threads, \
                  read_percent, engine, min_ns, p50_ns, p99_ns, max_ns, cpu_per_io_ns, cores, ghz"
@@ -47,7 +47,7 @@ pub(crate) fn read(file: &str, text: &str, gathered: &mut Gathered) -> anyhow::R
     Ok(origin.trim().to_owned())
 }
 
-fn point(file: &str, row: &Row) -> anyhow::Result<Point> {
+fn point(file: &str, row: &CurveRow) -> anyhow::Result<Point> {
     let (read, sequential) = match row.pattern.as_str() {
         "read" => (100, true),
         "randread" => (100, false),

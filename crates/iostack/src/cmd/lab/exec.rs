@@ -144,7 +144,7 @@ impl ExecArgs {
         match (cut, point, ended.code) {
             (None, None, 0) => return Ended::Done,
             (Some(cut), _, code) => {
-                talk.warn(&format!("after power cut {cut} the check ended with {code}{why}"))
+                talk.warn(&format!("after power cut {cut} the check ended with {code}{why}"));
             }
             (_, Some((point, code)), _) => {
                 talk.warn(&format!("at crash point {point} the check ended with {code}"));

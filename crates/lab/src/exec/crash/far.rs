@@ -74,7 +74,7 @@ impl ToCheck {
     }
 }
 
-/// What the program had said by then, too.
+/// Tells the check what the program had said by then.
 fn say(order: &CrashOrder) -> Result<(), String> {
     let text: String = order.said.iter().flat_map(|line| [line, "\n"]).collect();
     let file = OpenOptions::new().write(true).truncate(order.anew).append(!order.anew).open(SAID);

@@ -15,16 +15,16 @@ pub(super) const PAGE: u64 = 4096;
 
 /// Content of a page, and its hash with its place: of zeros 0.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct DiskPage {
     bytes: Vec<u8>,
     hash: u64,
 }
 
 /// Number of the disk, number of the page.
-pub(super) type Place = (u32, u64);
+pub(super) type PagePlace = (u32, u64);
 
 /// Content of pages; what is not there is zeros, or what lies below.
-pub(super) type Pages = BTreeMap<Place, Arc<Page>>;
+pub(super) type Pages = BTreeMap<PagePlace, Arc<DiskPage>>;
 
 /// Content of a range: bytes, or zeros.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ pub(super) enum Content<'a> {
     Zeros,
 }
 
-fn made(place: Place, bytes: Vec<u8>) -> Arc<Page> {
+fn made(place: PagePlace, bytes: Vec<u8>) -> Arc<DiskPage> {
     let hash = if bytes.iter().all(|&byte| byte == 0) {
         0
     } else {
@@ -43,7 +43,7 @@ fn made(place: Place, bytes: Vec<u8>) -> Arc<Page> {
         hasher.write(&bytes);
         hasher.finish()
     };
-    Arc::new(Page { bytes, hash })
+    Arc::new(DiskPage { bytes, hash })
 }
 
 /// Writes the content from `offset` on over what the layers below show.
@@ -103,12 +103,12 @@ pub(super) fn held(layers: &[&Pages], disk: u32, (offset, length): (u64, u64)) -
 
 /// Hash of the disks when these pages lie over others, whose hash is `below_hash`. The order of writes is of no account.
 pub(super) fn hash_over(over: &Pages, below: &Pages, below_hash: u64) -> u64 {
-    let of = |page: Option<&Arc<Page>>| page.map_or(0, |page| page.hash);
+    let of = |page: Option<&Arc<DiskPage>>| page.map_or(0, |page| page.hash);
     over.iter()
         .fold(below_hash, |sum, (place, page)| sum.wrapping_add(page.hash).wrapping_sub(of(below.get(place))))
 }
 
-/// What a file holds, as pages of the first disk.
+/// Pages of the first disk that the file has.
 pub(super) fn pages_of(file: &File, most: u64) -> io::Result<Option<Pages>> {
     let mut pages = Pages::new();
     for (offset, length) in iostack_host::stretches(file)? {

@@ -9,7 +9,7 @@ use std::sync::mpsc::Receiver;
 use super::image::{Pages, answer};
 use crate::host::mailbox::{DiskShape, DriveRequest, Drives, Through};
 
-/// What the drives hold next, and the order to the guest.
+/// Content that the drives get next, and the order to the guest.
 pub(super) struct Next {
     pub(super) safe: Arc<Pages>,
     pub(super) over: Pages,
@@ -23,7 +23,7 @@ pub(super) struct LaidDrives {
     next: Receiver<Next>,
     safe: Arc<Pages>,
     over: Pages,
-    /// What the guest has written.
+    /// Pages that the guest has written.
     scratch: Pages,
     through: VecDeque<Through>,
 }

@@ -32,7 +32,7 @@ pub(super) struct Walk<'a> {
     pub(super) at: usize,
     pub(super) safe: Arc<Pages>,
     safe_hash: u64,
-    /// What is not safe, in the order in which it was asked.
+    /// Parts of writes that are not safe, in the order in which they were asked.
     pub(super) flight: Vec<Unit>,
 }
 
@@ -145,7 +145,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// What is left of a part without the range.
+/// Ranges of a part that lie outside the range.
 fn left_of((from, length): (u64, u64), (offset, bytes): (u64, u64)) -> impl Iterator<Item = (u64, u64)> {
     let (until, end) = (from + length, offset + bytes);
     [(from, until.min(offset)), (from.max(end), until)]

@@ -36,12 +36,12 @@ pub(super) enum Event {
 /// Record of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record {
-    /// What was on the drives before.
+    /// Content of the drives before.
     pub(super) base: Arc<Pages>,
     /// Bytes that each disk writes whole.
     pub(super) atoms: Vec<u64>,
     pub(super) writes: Vec<Write>,
-    /// With their moments.
+    /// Events with their moments.
     pub(super) events: Vec<(u64, Event)>,
     /// Events before the program began.
     pub(super) begun: usize,
@@ -80,7 +80,7 @@ impl Record {
 pub(super) struct Recorder<'a> {
     pub(super) drives: &'a mut dyn Drives,
     pub(super) record: Record,
-    /// What becomes safe when the request of this disk and tag is answered.
+    /// Event that comes when the request of this disk and tag is answered.
     pub(super) open: HashMap<(u32, u32), Event>,
 }
 

@@ -124,7 +124,7 @@ pub(crate) fn forget(disk: &File) -> io::Result<()> {
     checked(i64::from(unsafe { libc::ioctl(disk.as_raw_fd(), BLKFLSBUF, 0) }))
 }
 
-/// Where a file's bytes lie: its offset, that of the disk, and length, of each extent.
+/// Extents of a file: offset in it, offset on the disk, and length of each.
 pub(crate) fn extents(file: &File) -> io::Result<Vec<(u64, u64, u64)>> {
     /// `FS_IOC_FIEMAP` of linux/fs.h; words of `struct fiemap` before its extents, and of `struct fiemap_extent`.
     const CALL: libc::Ioctl = 0xC020_660B_u32.cast_signed() as libc::Ioctl;
