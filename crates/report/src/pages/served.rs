@@ -84,7 +84,7 @@ fn crash_points(crash: &CrashPoints) -> Section {
     let (first, tried) = (count(failed.lost_first), count(failed.tried));
     let smaller = match failed.tried {
         0 => String::new(),
-        _ => format!("; {first} lost writes at first, and {tried} more checks left {}", failed.lost.len()),
+        _ => format!("; writes lost at first: {first}; after {tried} more checks: {}", failed.lost.len()),
     };
     section
         .fact("failed", format!("in epoch {}: the check ended with {}{smaller}", failed.epoch, failed.code));

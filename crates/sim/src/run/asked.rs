@@ -51,6 +51,24 @@ fn buffered_io_that_is_asked_for_by_name_needs_memory() {
     assert_eq!(run(true, false, "bs"), None, "fio's files say nothing of it");
 }
 
+#[test]
+fn who_polls_past_the_interrupts_that_tell_of_room_is_refused() {
+    let polled =
+        Engine::IoUring { fixed_buffers: false, registered_files: false, poll: true, submit_poll: false };
+    let run = |set: &[(&str, &str)], engine: Engine| {
+        let job = Job { io_count: Some(10), engine, ..Job::default() };
+        let sheet = super::Sheet::changed("e5630", set);
+        super::run(&sheet, &[job], &super::RunOptions::seeded(1)).err().map(|error| error.to_string())
+    };
+    let said = run(&[], polled).expect("its room is never told");
+    assert!(said.contains("platform.outstanding = 1") && said.contains("platform.subsystem=sync"), "{said}");
+    for how in ["poll", "hybrid"] {
+        assert!(run(&[("platform.completion", how)], Engine::Psync).is_some(), "{how}");
+    }
+    assert_eq!(run(&[], Engine::Psync), None);
+    assert_eq!(run(&[("platform.subsystem", "sync")], polled), None);
+}
+
 fn ring(fixed_buffers: bool, registered_files: bool, submit_poll: bool) -> Engine {
     Engine::IoUring { fixed_buffers, registered_files, poll: false, submit_poll }
 }

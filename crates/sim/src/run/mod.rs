@@ -34,7 +34,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::sheet::Sheet;
 use iostack_model::answers::TimelineSpan;
-use iostack_model::{Ends, Job, Nanos, Outcome, Progress};
+use iostack_model::{Ends, Engine, Job, Nanos, Outcome, Progress};
 use iostack_workload::load::stages;
 
 use crate::engine::World;
@@ -81,6 +81,7 @@ pub struct Ran {
 /// Runs jobs on the device of a sheet.
 pub fn run(sheet: &Sheet, jobs: &[Job], options: &RunOptions<'_>) -> Result<Ran, SimError> {
     refuse_buffered(sheet, jobs)?;
+    refuse_polled(sheet, jobs)?;
     let mut world = World::new();
     if jobs.iter().any(|job| job.verify.is_some()) {
         world.sim.keep_stamps();
@@ -109,6 +110,22 @@ fn refuse_buffered(sheet: &Sheet, jobs: &[Job]) -> Result<(), SimError> {
     jobs.iter().find(says).map_or(Ok(()), |job| {
         Err(SimError::NoPageCache { job: job.name.clone(), device: sheet.name.clone(), remedy })
     })
+}
+
+/// Refuses threads that poll where an interrupt must tell that the drive has room again: nobody would.
+fn refuse_polled(sheet: &Sheet, jobs: &[Job]) -> Result<(), SimError> {
+    let key = "platform.outstanding";
+    if sheet.kind.name != "platform" || !sheet.has(key) || sheet.word("platform.subsystem")? != "async" {
+        return Ok(());
+    }
+    let polls = |job: &Job| {
+        matches!(job.engine, Engine::IoUring { poll: true, .. } | Engine::Pvsync2 { hipri: true })
+    };
+    if sheet.word("platform.completion")? == "interrupt" && !jobs.iter().any(polls) {
+        return Ok(());
+    }
+    let what = "it is interrupts that tell of room, and here threads poll";
+    Err(sheet.refuse(key, what, "set platform.subsystem=sync, or let nobody poll").into())
 }
 
 /// Runs jobs on a world that is built: its root takes the requests, and says its shape. Jobs that verify need a world whose
