@@ -11,11 +11,15 @@ pub fn of_calibration(report: &Calibration) -> Table {
     let mut all = Columns::of_rows(&report.points);
     all.key("source", "the file of the measurement", |point: &CalibratedPoint| Some(point.file.clone()));
     all.key("pattern", "fio's word of the pattern", |point| Some(point.pattern.clone()));
-    all.number_key("read_percent", "reads among a hundred I/Os", |point| Some(u64::from(point.read_percent)));
+    // Answers of before say neither.
+    let is_said = |point: &CalibratedPoint| !point.engine.is_empty();
+    all.number_key("read_percent", "reads among a hundred I/Os", |point| {
+        is_said(point).then_some(u64::from(point.read_percent))
+    });
     all.number_key("block_bytes", "bytes of an I/O", |point| Some(point.block.0));
     all.number_key("queue_depth", "I/Os in flight of a thread", |point| Some(u64::from(point.queue_depth)));
     all.number_key("threads", "threads of the load", |point| Some(u64::from(point.threads)));
-    all.key("engine", "fio's name of the interface", |point| Some(point.engine.clone()));
+    all.key("engine", "fio's name of the interface", |point| is_said(point).then(|| point.engine.clone()));
     all.note("held_out", "whether nothing was fitted to it", |point| Some(yes(point.held_out)));
     all.number("iops", "measured I/Os per second", |point| Some(point.iops));
     all.number("iops_sheet", "the same of the sheet in the simulator", |point| Some(point.sheet_iops));
