@@ -75,36 +75,17 @@ pub(crate) fn host(name: &str, count: u64, changes: &[(&str, &str)]) -> u64 {
         "io_uring" => (Engine::IO_URING, 8, 32),
         other => panic!("`{other}` is none of psync and io_uring"),
     };
-    let job = Job {
-        access: Access::UNIFORM,
-        mix: Mix::READ,
-        engine,
-        queue_depth,
-        threads,
-        io_count: Some(count.div_ceil(u64::from(threads))),
-        loops: u32::MAX,
-        slice: Nanos::millis(999),
-        ..Job::default()
-    };
     let fixed = [("platform.adapters", "4"), ("platform.drives", "12")];
-    let changes: Vec<(String, String)> =
-        fixed.iter().chain(changes).map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-    let sheet = Sheet::load("x5570", &changes).expect("built in");
-    let ran = run(&sheet, std::slice::from_ref(&job), &RunOptions::seeded(1)).expect("it runs");
-    checksum(&ran.outcomes[0])
+    on_sheet("x5570", &[&fixed, changes].concat(), (100, engine, threads, queue_depth), count)
 }
 
-/// Runs 4 KiB random I/Os on a built-in sheet: a drive alone, a server, a server of 64 cores with 24 drives.
-pub(crate) fn built_in(name: &str, count: u64) -> Option<u64> {
-    let large = [("platform.cores", "64"), ("platform.drives", "24"), ("platform.adapters", "24")];
-    let (sheet, changes, reads, engine, threads, queue_depth) = match name {
-        "tlc-1t" => ("tlc-1t", &[][..], 100, Engine::IO_URING, 1, 32),
-        "x25e" => ("x25e", &[("flash.state", "steady")][..], 0, Engine::IO_URING, 1, 32),
-        "server_io_uring" => ("nvme-server", &[][..], 100, Engine::IO_URING, 8, 32),
-        "server_psync" => ("nvme-server", &[][..], 100, Engine::Psync, 128, 1),
-        "large" => ("nvme-server", &large[..], 100, Engine::IO_URING, 64, 32),
-        _ => return None,
-    };
+/// Runs 4 KiB random I/Os, so many reads among a hundred, by an engine in threads of a depth.
+fn on_sheet(
+    sheet: &str,
+    changes: &[(&str, &str)],
+    (reads, engine, threads, queue_depth): (u8, Engine, u32, u32),
+    count: u64,
+) -> u64 {
     let job = Job {
         access: Access::UNIFORM,
         mix: Mix::reads(reads),
@@ -120,7 +101,21 @@ pub(crate) fn built_in(name: &str, count: u64) -> Option<u64> {
         changes.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
     let sheet = Sheet::load(sheet, &changes).expect("built in");
     let ran = run(&sheet, std::slice::from_ref(&job), &RunOptions::seeded(1)).expect("it runs");
-    Some(checksum(&ran.outcomes[0]))
+    checksum(&ran.outcomes[0])
+}
+
+/// Runs 4 KiB random I/Os on a built-in sheet: a drive alone, a server, a server of 64 cores with 24 drives.
+pub(crate) fn built_in(name: &str, count: u64) -> Option<u64> {
+    let large = [("platform.cores", "64"), ("platform.drives", "24"), ("platform.adapters", "24")];
+    let (sheet, changes, asked) = match name {
+        "tlc-1t" => ("tlc-1t", &[][..], (100, Engine::IO_URING, 1, 32)),
+        "x25e" => ("x25e", &[("flash.state", "steady")][..], (0, Engine::IO_URING, 1, 32)),
+        "server_io_uring" => ("nvme-server", &[][..], (100, Engine::IO_URING, 8, 32)),
+        "server_psync" => ("nvme-server", &[][..], (100, Engine::Psync, 128, 1)),
+        "large" => ("nvme-server", &large[..], (100, Engine::IO_URING, 64, 32)),
+        _ => return None,
+    };
+    Some(on_sheet(sheet, changes, asked, count))
 }
 
 /// A steady drive of 1 TiB is made, and written to a thousand times.

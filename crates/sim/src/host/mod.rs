@@ -32,6 +32,7 @@ mod together;
 mod turns;
 
 use crate::sheet::{Sheet, SheetError};
+use iostack_model::Engine;
 use iostack_workload::Rng;
 
 use crate::adapter::{Adapter, Driver, Hardware};
@@ -145,6 +146,11 @@ fn machine_of(
         outstanding: outstanding.map(|count| count as u32),
         budget: budget_of(sheet)?,
     })
+}
+
+/// Threads of this engine look for completions themselves.
+pub(crate) fn asks_to_poll(engine: Engine) -> bool {
+    matches!(engine, Engine::IoUring { poll: true, .. } | Engine::Pvsync2 { hipri: true })
 }
 
 pub(crate) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {

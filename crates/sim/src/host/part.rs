@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use iostack_model::{Bytes, Engine, HostUse, ResourceUse};
 
+use super::asks_to_poll;
 use super::crew::{Core, Crew};
 use super::layer::{Layer, Ledger};
 use super::line::{InterruptCount, InterruptLine};
@@ -94,8 +95,7 @@ impl Host {
     }
 
     fn wait_of(&self, engine: Engine) -> Wait {
-        let asks = matches!(engine, Engine::IoUring { poll: true, .. } | Engine::Pvsync2 { hipri: true });
-        if asks && self.machine.wait == Wait::Sleep { Wait::Spin } else { self.machine.wait }
+        if asks_to_poll(engine) && self.machine.wait == Wait::Sleep { Wait::Spin } else { self.machine.wait }
     }
 
     /// Accounts of the cores until now, those who spin included; and for how long they have spun, ns.

@@ -34,10 +34,11 @@ use std::sync::atomic::AtomicBool;
 
 use crate::sheet::Sheet;
 use iostack_model::answers::TimelineSpan;
-use iostack_model::{Ends, Engine, Job, Nanos, Outcome, Progress};
+use iostack_model::{Ends, Job, Nanos, Outcome, Progress};
 use iostack_workload::load::stages;
 
 use crate::engine::World;
+use crate::host::asks_to_poll;
 use proof::Proof;
 use stage::{Stage, Testbed};
 
@@ -118,10 +119,7 @@ fn refuse_polled(sheet: &Sheet, jobs: &[Job]) -> Result<(), SimError> {
     if sheet.kind.name != "platform" || !sheet.has(key) || sheet.word("platform.subsystem")? != "async" {
         return Ok(());
     }
-    let polls = |job: &Job| {
-        matches!(job.engine, Engine::IoUring { poll: true, .. } | Engine::Pvsync2 { hipri: true })
-    };
-    if sheet.word("platform.completion")? == "interrupt" && !jobs.iter().any(polls) {
+    if sheet.word("platform.completion")? == "interrupt" && !jobs.iter().any(|job| asks_to_poll(job.engine)) {
         return Ok(());
     }
     let what = "it is interrupts that tell of room, and here threads poll";
