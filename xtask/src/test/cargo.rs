@@ -50,6 +50,9 @@ pub(super) fn heard(command: &mut Command, close: &dyn Fn(&[String], &Tally)) ->
     Ok(sum)
 }
 
+/// Characters of what a test failed with that stand beside its name.
+const WHY_MOST: usize = 400;
+
 /// Output of one test binary so far.
 #[derive(Debug, Default)]
 struct Binary {
@@ -57,6 +60,10 @@ struct Binary {
     /// The test whose output is being shown; none while tests run.
     speaker: Option<String>,
     failed: Vec<String>,
+    /// What a failed test said as it failed, by name.
+    why: BTreeMap<String, String>,
+    /// The next line is what the speaker failed with.
+    is_why: bool,
     ignored: Vec<Skip>,
     /// Reasons by name, so that a test that gives two counts once.
     skipped: BTreeMap<String, String>,
@@ -84,6 +91,9 @@ impl Binary {
         } else if let Some(rest) = line.strip_prefix("test result: ") {
             self.result = counts(rest);
         } else if let Some(name) = &self.speaker {
+            if std::mem::replace(&mut self.is_why, line.contains("panicked at ")) {
+                self.why.entry(name.clone()).or_insert_with(|| line.chars().take(WHY_MOST).collect());
+            }
             if let Some(reason) = line.strip_prefix("SKIPPED ") {
                 // The name it gives itself is told already.
                 let why = reason.split_once(": ").map_or(reason, |(_, why)| why);
@@ -118,9 +128,13 @@ impl Binary {
         self.skipped.retain(|name, _| !self.failed.contains(name));
         let skipped_itself = self.skipped.len() as u64;
         let skips = self.skipped.into_iter().map(|(name, why)| Skip { name, why });
+        let told = |name: String| match self.why.get(&name) {
+            Some(why) => format!("{name}: {why}"),
+            None => name,
+        };
         let mut tally = Tally {
             passed: 0,
-            failed: self.failed,
+            failed: self.failed.into_iter().map(told).collect(),
             skipped: self.ignored.into_iter().chain(skips).collect(),
         };
         match self.result {
@@ -172,10 +186,10 @@ mod tests {
     fn a_test_that_fails_after_a_skip_mark_has_failed() {
         let tally = summed(
             "running 1 test\ntest a ... FAILED\n\nsuccesses:\n\nsuccesses:\n\nfailures:\n\n---- a stdout ----\n\
-             SKIPPED a: half of it\nthread 'a' panicked\n\n\nfailures:\n    a\n\n\
+             SKIPPED a: half of it\nthread 'a' (7) panicked at a.rs:3:5:\ntwo boots differ\nnote: run\n\n\nfailures:\n    a\n\n\
              test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
         );
-        assert_eq!(tally, Tally { passed: 0, failed: vec!["a".to_owned()], skipped: vec![] });
+        assert_eq!(tally, Tally { passed: 0, failed: vec!["a: two boots differ".to_owned()], skipped: vec![] });
     }
 
     #[test]
