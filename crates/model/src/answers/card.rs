@@ -1,5 +1,5 @@
 //! What is known of a simulated device, for people to read?
-use super::{Ranking, Sizing};
+use super::{CurvePoint, Ranking, Sizing};
 use crate::Outcome;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,6 +59,9 @@ pub struct DevicePicture {
     /// Size for a rate; `None` when that was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizing: Option<Sizing>,
+    /// Short loads and what limits each; empty when that was not asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<CurvePoint>,
 }
 
 named! {

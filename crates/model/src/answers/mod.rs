@@ -64,7 +64,7 @@ pub use repro::{
     ReproValidated, ReproVerdict, Reproduced, judged_claims,
 };
 pub use served::{CrashFailure, CrashPoints, LostWrite, SERVED_KINDS, Seen, Served, ServedCut, ServedKind};
-pub use sizing::{RankedNumber, Ranking, RateBand, Sizing, SizingStep, UnrankedNumber};
+pub use sizing::{CurvePoint, RankedNumber, Ranking, RateBand, Sizing, SizingStep, UnrankedNumber};
 pub use sweep::{Sweep, SweepAxis, SweepPoint};
 pub use timeline::TimelineSpan;
 pub use watch::{

@@ -2,6 +2,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::{Bytes, Limiting};
+
 /// Numbers of a target by how much its rate depends on them, and what that leaves unsure.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Ranking {
@@ -82,4 +84,25 @@ pub struct SizingStep {
     pub iops: f64,
     /// Resource that is used up; empty when none is.
     pub full: String,
+}
+
+/// A short load on a drive, and the part of it that then limits.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// The load in words: `random read 4 KiB, 32 in flight`.
+    pub load: String,
+    /// Bytes that are written to the drive before it behaves so; `None` where that makes no difference.
+    pub after: Option<Bytes>,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bandwidth: f64,
+    /// Mean latency, ns.
+    pub mean_ns: f64,
+    /// Latency that 99 of 100 I/Os do not exceed, ns.
+    pub p99_ns: Option<u64>,
+    /// Its busiest part, and what that means.
+    pub limit: Option<Limiting>,
+    /// Command that runs it again.
+    pub command: String,
 }

@@ -10,6 +10,7 @@
 
 mod answer;
 pub(crate) mod chain;
+mod curve;
 pub(crate) mod fill;
 mod list;
 pub mod named;
@@ -30,6 +31,7 @@ use crate::sweep::pool::{Given, Task};
 use crate::sweep::watch::watched;
 
 pub use answer::{WhatIfQuestion, answer};
+pub use curve::curve;
 pub use list::{ListQuestion, list};
 pub use one_run::{OneRan, OneRun};
 pub use rank::rank;

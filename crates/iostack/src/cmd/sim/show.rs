@@ -48,6 +48,10 @@ pub(crate) struct ShowArgs {
     /// second, like 3M.
     #[arg(long, value_name = "IOPS", conflicts_with = "no_run", value_parser = iops)]
     reach: Option<f64>,
+    /// A drive: what it does as the load grows, which part limits, and after how
+    /// much is written it slows down.
+    #[arg(long, conflicts_with_all = ["file", "no_run", "job", "rank", "reach"])]
+    curve: bool,
     #[command(flatten)]
     flags: JobFlags,
 }
@@ -117,9 +121,14 @@ fn picture(args: &ShowArgs, sheet: &Sheet) -> anyhow::Result<DevicePicture> {
         args.chosen.name()
     );
     let mut picture =
-        DevicePicture { card, roles, run: None, command: String::new(), ranking: None, sizing: None };
+        DevicePicture { card, roles, run: None, command: String::new(), ranking: None, sizing: None, curve: Vec::new() };
+    let table = TargetTable::default();
+    if args.curve {
+        let name = args.chosen.name();
+        ensure!(!is_platform, "`{name}` is a platform, and --curve is of a drive; name one of `iostack sim list`");
+        picture.curve = what_if::curve(name, &args.chosen.changes()?, &table, &Talk::new(false))?;
+    }
     if is_platform && !args.no_run {
-        let table = TargetTable::default();
         let asked = OneRun {
             files: args.job.as_slice(),
             options: &args.flags.options,

@@ -6,6 +6,7 @@
     reason = "a drawing is made once, from pieces that read like what they become"
 )]
 
+mod curve;
 mod part_letters;
 mod parts;
 mod sizing;
@@ -35,6 +36,7 @@ pub fn show(picture: &DevicePicture) -> Document {
     }
     all.sections.extend(picture.ranking.as_ref().map(sizing::ranking));
     all.sections.extend(picture.sizing.as_ref().map(sizing::sizing));
+    all.sections.extend((!picture.curve.is_empty()).then(|| curve::curve(&picture.curve)));
     all.sections.push(numbers(card, "", "numbers"));
     for (at, member) in card.members.iter().enumerate() {
         all.sections.push(of_member(member, picture.roles.get(at).map(String::as_str)));
