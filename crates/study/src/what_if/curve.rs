@@ -27,7 +27,9 @@ const LOADS: [Load; 11] = [
     ("sequential write", "sequential", 0, "128k", 32),
 ];
 /// I/Os of a load: an arm that seeks takes minutes of its own time for as many.
-const IOS: &str = "20000";
+const IOS: u64 = 20_000;
+/// Bytes of an I/O of the last load.
+const SEQUENTIAL_BYTES: u64 = 128 << 10;
 /// Capacity of the drive that stands for one that was written over and over.
 const SMALLER: &str = "64GB";
 /// Flash pages of its blocks: so many blocks that those which are kept free hardly count.
@@ -38,7 +40,7 @@ struct Turn {
     load: Load,
     state: &'static str,
     set: Vec<(&'static str, &'static str)>,
-    lasts: &'static [(&'static str, &'static str)],
+    lasts: Vec<(&'static str, String)>,
     after: Option<u64>,
 }
 
@@ -55,8 +57,10 @@ pub fn curve(
 
 fn turns(drive: &Description) -> Vec<Turn> {
     let of = |key: &str| drive.number(key).and_then(|number| number.value).map(|value| value as u64);
-    let lasts: &[_] = &[("io_count", IOS)];
-    let turn = |load: Load, state, set: &[_], after| Turn { load, state, set: set.to_vec(), lasts, after };
+    let ios = |count: u64| vec![("io_count", count.to_string())];
+    let turn = |load: Load, state, set: &[_], after| Turn { load, state, set: set.to_vec(), lasts: ios(IOS), after };
+    let settled = || vec![("ramp", "3s".to_owned()), ("runtime", "2s".to_owned())];
+    let slc = of("slc.size").filter(|&bytes| bytes > 0);
     let Some(capacity) = of("flash.capacity") else {
         return LOADS.into_iter().map(|load| turn(load, "", &[], None)).collect();
     };
@@ -67,20 +71,22 @@ fn turns(drive: &Description) -> Vec<Turn> {
         turns.push(turn(load, if writes { ", fresh" } else { "" }, fresh, writes.then_some(0)));
     }
     let sequential = LOADS[10];
-    if let Some(slc) = of("slc.size").filter(|&bytes| bytes > 0) {
+    if let Some(slc) = slc {
+        // Not more than half of it, or the figure is of both.
+        turns.last_mut().expect("loads").lasts = ios((slc / 2 / SEQUENTIAL_BYTES).clamp(1, IOS));
         // One that waits until it is folded is soon full if it is small.
         let folds = drive.number("slc.full").is_some_and(|number| number.text == "fold");
         let set = [("flash.state", "fresh"), ("slc.size", if folds { "256MiB" } else { "none" })];
         let full = turn(sequential, ", SLC cache full", &set, Some(slc));
-        turns.push(Turn { lasts: &[("ramp", "3s"), ("runtime", "2s")], ..full });
+        turns.push(Turn { lasts: settled(), ..full });
     }
     let mut set = vec![("flash.state", "steady")];
     if SMALLER.parse().is_ok_and(|Bytes(smaller)| capacity > smaller) {
         set.extend([("flash.capacity", SMALLER), ("flash.pages_per_block", PAGES)]);
     }
-    set.extend(of("slc.size").map(|_| ("slc.size", "none")));
+    set.extend(slc.map(|_| ("slc.size", "none")));
     let steady = turn(LOADS[9], ", written over and over", &set, Some(capacity));
-    turns.push(Turn { lasts: &[("ramp", "3s"), ("runtime", "2s")], ..steady });
+    turns.push(Turn { lasts: settled(), ..steady });
     turns
 }
 
@@ -100,7 +106,7 @@ impl Turn {
                 .iter()
                 .map(pair)
                 .collect();
-        options.extend(self.lasts.iter().map(pair));
+        options.extend(self.lasts.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
         crate::sweep::plan::in_order(&mut options);
         // What was typed holds.
         let own = self.set.iter().filter(|(key, _)| changes.iter().all(|(typed, _)| typed != key)).map(pair);
@@ -134,25 +140,25 @@ mod tests {
 
     #[test]
     fn a_drive_slows_down_where_its_curve_says() {
-        let small = [("slc.size".to_owned(), "256MiB".to_owned())];
+        let small = [("slc.size".to_owned(), "2GiB".to_owned())];
         let points = drawn("tlc-1t", &small);
         let after: Vec<_> = points.iter().filter_map(|point| point.after).filter(|after| after.0 > 0).collect();
-        assert_eq!(after, [Bytes(256 << 20), Bytes(1_000_000_000_000)]);
+        assert_eq!(after, [Bytes(2 << 30), Bytes(1_000_000_000_000)]);
         let found = |load: &str| points.iter().find(|point| point.load == load).expect("a load").bandwidth;
         let fast = found("sequential write 128k, 32 in flight, fresh");
         let slow = found("sequential write 128k, 32 in flight, SLC cache full");
         // Written in one go, second by second.
         let options = [("pattern", "sequential"), ("read_percent", "0"), ("block_size", "128k"), ("queue_depth", "32")];
-        let more = [("io_count", "6000"), ("slice", "5ms")];
+        let more = [("io_count", "30000"), ("slice", "10ms")];
         let pair = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
         let options: Vec<_> = options.iter().chain(&more).map(pair).collect();
         let changes = small.into_iter().chain([("flash.state".to_owned(), "fresh".to_owned())]).collect();
         let asked = OneRun { files: &[], options: &options, device: "tlc-1t", changes, targets: &Simulations };
         let series = asked.run(&AtomicBool::new(false)).expect("runs").outcome.series;
-        let rate = |slice: &iostack_model::IntervalFlow| slice.bytes.iter().sum::<u64>() as f64 / 0.005;
+        let rate = |slice: &iostack_model::IntervalFlow| slice.bytes.iter().sum::<u64>() as f64 / 0.01;
         let until = series.iter().take_while(|slice| rate(slice) > f64::midpoint(fast, slow));
-        let written = until.map(rate).sum::<f64>() * 0.005;
-        assert!((written / 268.4e6 - 1.0).abs() < 0.1, "{written} bytes at {fast}, then {slow}");
+        let written = until.map(rate).sum::<f64>() * 0.01;
+        assert!((written / 2147.5e6 - 1.0).abs() < 0.1, "{written} bytes at {fast}, then {slow}");
         let last = series.iter().rev().nth(3).map_or(0.0, rate);
         assert!((last / slow - 1.0).abs() < 0.1, "{last} at last, {slow} told");
     }
