@@ -27,7 +27,8 @@ pub fn diff(before: &IoCost, after: &IoCost) -> CostDiff {
         paths: before.tree.as_ref().zip(after.tree.as_ref()).map_or(Vec::new(), |(before, after)| {
             let mut paths = changes(paths(before), paths(after));
             // A caller that is new renames every path below it; where the function took as many as ever, none changed.
-            paths.retain(|path| functions.iter().any(|row| path.name.rsplit(CALLS).next() == Some(&row.name)));
+            paths
+                .retain(|path| functions.iter().any(|row| path.name.rsplit(CALLS).next() == Some(&row.name)));
             paths
         }),
         functions,

@@ -18,7 +18,9 @@ pub(super) fn tap(tried: &[Tried]) -> String {
         if one.verdict() == Verdict::Failed {
             out += "  ---\n  wrong:\n";
             // A string of JSON is one of YAML.
-            faults.iter().for_each(|fault| out += &format!("    - {}\n", serde_json::Value::from(fault.as_str())));
+            faults
+                .iter()
+                .for_each(|fault| out += &format!("    - {}\n", serde_json::Value::from(fault.as_str())));
             out += "  ...\n";
         }
     }

@@ -95,7 +95,8 @@ pub(super) fn each(args: &TestArgs, cases: &mut [Case], lab: &Lab<'_>, talk: &Ta
             Ok(())
         } else {
             let left = begun.elapsed().as_secs() * (all - done) as u64 / (done as u64).max(1);
-            let left = if done == 0 { "a minute or two each".to_owned() } else { format!("about {left} s left") };
+            let left =
+                if done == 0 { "a minute or two each".to_owned() } else { format!("about {left} s left") };
             let Request { device, kernel, processors, .. } = &case.request;
             talk.say(&format!(
                 "{} of {all}: {device} on Linux {kernel}, --processors {processors} ({left})",
@@ -140,8 +141,7 @@ pub(super) fn table(tried: &[Tried]) -> String {
     let machines: Vec<&[Tried]> = tried.chunk_by(same).collect();
     let widest = |of: &dyn Fn(&Tried) -> usize| tried.iter().map(of).max().unwrap_or(0).max(6);
     let (device, kernel) = (widest(&|one| one.device.len()), widest(&|one| one.kernel.len()));
-    let mut out =
-        format!("{:<device$}  {:<kernel$}  CPUS  PASSED  FAILED  SKIPPED\n", "DEVICE", "KERNEL");
+    let mut out = format!("{:<device$}  {:<kernel$}  CPUS  PASSED  FAILED  SKIPPED\n", "DEVICE", "KERNEL");
     let mut below = String::new();
     for trials in machines {
         let one = &trials[0];
@@ -151,7 +151,11 @@ pub(super) fn table(tried: &[Tried]) -> String {
             one.device, one.kernel, one.processors
         );
         for trial in trials.iter().filter(|trial| trial.verdict() == Verdict::Failed) {
-            below += &paragraph("WRONG   ", &format!("{}, {}: {}", trial.machine(), trial.trial.word(), summary(trial)), 8);
+            below += &paragraph(
+                "WRONG   ",
+                &format!("{}, {}: {}", trial.machine(), trial.trial.word(), summary(trial)),
+                8,
+            );
             trial.faults().iter().for_each(|fault| below += &paragraph("        ", fault, 10));
         }
         let skipped: Vec<&Tried> = trials.iter().filter(|one| one.verdict() == Verdict::Skipped).collect();

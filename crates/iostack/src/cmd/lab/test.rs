@@ -166,7 +166,10 @@ impl Tried {
     /// Its machine in words, as far as it is known.
     pub(super) fn machine(&self) -> String {
         let Tried { device, kernel, processors, .. } = self;
-        format!("{device} on Linux {kernel}, {processors} processor{}", if *processors == 1 { "" } else { "s" })
+        format!(
+            "{device} on Linux {kernel}, {processors} processor{}",
+            if *processors == 1 { "" } else { "s" }
+        )
     }
 
     pub(super) fn verdict(&self) -> Verdict {
@@ -288,13 +291,7 @@ impl Case {
 }
 
 /// One boot.
-fn boot(
-    lab: &Lab<'_>,
-    request: &Request,
-    work: Work,
-    talk: &Talk,
-    given: &mut Given,
-) -> anyhow::Result<()> {
+fn boot(lab: &Lab<'_>, request: &Request, work: Work, talk: &Talk, given: &mut Given) -> anyhow::Result<()> {
     let mut unread = None;
     let booted = outside::boot(lab, request, work, &mut |message| match message {
         Message::Hello(release) => {

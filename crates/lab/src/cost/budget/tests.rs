@@ -185,7 +185,12 @@ fn the_path_to_what_grew_is_that_on_which_most_of_it_runs() {
     };
     let tree = |own| {
         let often = node("often", 1, 1, vec![node("queuecommand", own, 3, Vec::new())]);
-        node("user", 1, 1, vec![node("once", 1, 1, vec![node("queuecommand.isra.0", 61, 1, Vec::new())]), often])
+        node(
+            "user",
+            1,
+            1,
+            vec![node("once", 1, 1, vec![node("queuecommand.isra.0", 61, 1, Vec::new())]), often],
+        )
     };
     let mut more = cost(&[SUBMIT, (QUEUE.0, QUEUE.1, QUEUE.2, 81), SERVE]);
     more.tree = Some(tree(27));
