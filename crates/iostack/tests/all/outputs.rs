@@ -70,6 +70,7 @@ const FILES: &[(&str, &[&str], How)] = &[
     ("cost {} -- true", &["--output"], How::Refuse),
     ("lab cost brd", &["--html", "--write"], How::Refuse),
     ("lab bench brd", &["--html"], How::Refuse),
+    ("lab test brd", &["--tap", "--junit"], How::Refuse),
     ("lab sheet 6.1", &["--output"], How::Refuse),
 ];
 

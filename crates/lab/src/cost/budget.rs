@@ -17,8 +17,8 @@
 //! ```
 //!
 //! The total and the layers are held to; the functions say where a growth is. With `module` only that module's functions
-//! are held to. What shrank is told, not refused: see
-//! [`shrunk`].
+//! are held to. With `exact = true` the tolerance is 0 for each of them that was the same in every traced I/O. What shrank
+//! is told, not refused: see [`shrunk`].
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -27,6 +27,7 @@ use iostack_model::Direction;
 use iostack_model::answers::{BudgetVerdict, CostCase, CostChange, IoCost};
 use serde::{Deserialize, Serialize};
 
+use super::diff::{CALLS, paths, plain};
 use crate::guest::Way;
 
 /// The tag allocator's random hint takes a step of 8 instructions.
@@ -76,6 +77,9 @@ pub struct Budget {
     /// Instructions more that pass.
     #[serde(default = "tolerance")]
     pub tolerance: u64,
+    /// True when `tolerance` is for figures alone that differ among the I/Os; the others may not grow at all.
+    #[serde(default)]
+    pub exact: bool,
     /// Instructions by layer.
     #[serde(default)]
     pub layers: BTreeMap<String, u64>,
@@ -154,16 +158,56 @@ pub fn is_of(budget: &Budget, case: &CostCase) -> bool {
 
 /// Holds a cost to its budget.
 pub fn check(budget: &Budget, cost: &IoCost) -> BudgetVerdict {
-    let allowed = budget.instructions + budget.tolerance;
+    let exact = budget.exact && is_total_alike(budget, cost);
+    let allowed = budget.instructions + if exact { 0 } else { budget.tolerance };
     let counted = counted(budget, cost);
     let changes = changes(budget, cost);
-    let over = |change: &CostChange| is_layer(change) && change.after > change.before + budget.tolerance;
+    let over = |change: &CostChange| {
+        let is_held = budget.exact && is_layer_alike(cost, &change.name);
+        is_layer(change) && change.after > change.before + if is_held { 0 } else { budget.tolerance }
+    };
     // A module of which nothing ran was not held to anything.
     let holds = (1..=allowed).contains(&counted) && !changes.iter().any(over);
     let mut grown: Vec<CostChange> =
         changes.into_iter().filter(|change| !holds && change.after > change.before).collect();
     grown.sort_by_key(|change| (!is_layer(change), std::cmp::Reverse(change.after - change.before)));
-    BudgetVerdict { name: budget.name.clone(), allowed, counted, grown, holds }
+    let path = grown.iter().find(|change| !is_layer(change)).and_then(|change| path_to(cost, &change.name));
+    BudgetVerdict { name: budget.name.clone(), allowed, counted, grown, holds, exact, path }
+}
+
+/// Figures of an exact budget that differ among the I/Os all the same: `the total`, layers.
+pub fn varying(budget: &Budget, cost: &IoCost) -> Vec<String> {
+    let total = (!is_total_alike(budget, cost)).then(|| "the total".to_owned());
+    let layers = budget.layers.keys().filter(|layer| !is_layer_alike(cost, layer)).cloned();
+    if budget.exact { total.into_iter().chain(layers).collect() } else { Vec::new() }
+}
+
+fn is_total_alike(budget: &Budget, cost: &IoCost) -> bool {
+    let own = cost.functions.iter().filter(|row| row.module == budget.module);
+    match &budget.module {
+        Some(_) => own.map(|row| row.alike).all(is_always),
+        None => cost.layers.iter().map(|row| row.alike).all(is_always),
+    }
+}
+
+fn is_layer_alike(cost: &IoCost, layer: &str) -> bool {
+    cost.layers.iter().find(|row| row.layer == layer).is_none_or(|row| is_always(row.alike))
+}
+
+fn is_always(alike: Option<f64>) -> bool {
+    alike.is_some_and(|share| share >= 1.0)
+}
+
+/// Path of calls on which most of a function's instructions run.
+fn path_to(cost: &IoCost, function: &str) -> Option<String> {
+    let name = function.rsplit(':').next()?;
+    let mut to: BTreeMap<String, u64> = BTreeMap::new();
+    for ((path, _), own) in paths(cost.tree.as_ref()?) {
+        if path.rsplit(CALLS).next() == Some(plain(name)) {
+            *to.entry(path).or_default() += own;
+        }
+    }
+    to.into_iter().max_by_key(|(_, own)| *own).map(|(path, _)| path)
 }
 
 /// The instructions that the budget holds to.
@@ -255,6 +299,7 @@ pub fn write(costs: &[IoCost], driver_only: bool) -> String {
             module,
             instructions: cost.instructions,
             tolerance: TOLERANCE,
+            exact: true,
             layers: cost.layers.iter().map(|row| (row.layer.clone(), row.instructions)).collect(),
             functions: of_modules.map(|(name, (_, instructions))| (name, instructions)).collect(),
         };

@@ -141,6 +141,7 @@ impl Sums {
                 layer: layer.clone(),
                 instructions: *instructions,
                 calls: tree.is_some().then_some(*calls),
+                alike: None,
             });
         }
         functions.sort_by(|one, two| {
@@ -150,6 +151,7 @@ impl Sums {
             layer: layer.to_owned(),
             meaning: names.meaning(layer),
             instructions,
+            alike: None,
         };
         let mut layers: Vec<CostLayer> = layers.into_iter().map(row).collect();
         layers.sort_by(|one, two| (two.instructions, &one.layer).cmp(&(one.instructions, &two.layer)));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iostack_model::SCHEMA;
-use iostack_model::answers::{CostCase, CostChange, CostDiff, IoCost};
+use iostack_model::answers::{CallNode, CostCase, CostChange, CostDiff, IoCost};
 
 /// Lays two costs side by side.
 pub fn diff(before: &IoCost, after: &IoCost) -> CostDiff {
@@ -19,19 +19,44 @@ pub fn diff(before: &IoCost, after: &IoCost) -> CostDiff {
         };
         cost.functions.iter().map(row).collect::<Vec<_>>()
     };
+    let functions = changes(functions(before), functions(after));
     CostDiff {
         schema: SCHEMA,
         varied: varied(&before.case, &after.case),
         layers: changes(layers(before), layers(after)),
-        functions: changes(functions(before), functions(after)),
+        paths: before.tree.as_ref().zip(after.tree.as_ref()).map_or(Vec::new(), |(before, after)| {
+            let mut paths = changes(paths(before), paths(after));
+            // A caller that is new renames every path below it; where the function took as many as ever, none changed.
+            paths
+                .retain(|path| functions.iter().any(|row| path.name.rsplit(CALLS).next() == Some(&row.name)));
+            paths
+        }),
+        functions,
         before: before.clone(),
         after: after.clone(),
     }
 }
 
 /// A symbol without what the compiler adds behind a dot: `foo.isra.0` of one kernel is `foo` of the next.
-fn plain(symbol: &str) -> &str {
+pub(super) fn plain(symbol: &str) -> &str {
     symbol.split_once('.').map_or(symbol, |(plain, _)| plain)
+}
+
+/// Between the names of a path.
+pub(super) const CALLS: &str = " > ";
+
+/// Each path of calls with the layer and the own instructions of its last function.
+pub(super) fn paths(tree: &CallNode) -> Vec<((String, String), u64)> {
+    fn walk(node: &CallNode, above: &str, times: u64, all: &mut Vec<((String, String), u64)>) {
+        let path = format!("{above}{}", plain(&node.name));
+        let times = times * node.times;
+        let below = format!("{path}{CALLS}");
+        all.push(((path, node.layer.clone()), times * node.instructions));
+        node.calls.iter().for_each(|call| walk(call, &below, times, all));
+    }
+    let mut all = Vec::new();
+    walk(tree, "", 1, &mut all);
+    all
 }
 
 /// Rows with equal names joined, those that changed, largest change first.

@@ -10,6 +10,7 @@ use crate::counts::{Io, Round, Trace, Vector};
 const MODES: usize = 16;
 
 /// The modal I/O.
+#[derive(Clone, Copy)]
 pub(super) struct Modal<'a> {
     /// Round that its vector is from.
     pub(super) round: &'a Round,

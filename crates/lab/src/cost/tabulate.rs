@@ -55,7 +55,8 @@ pub fn tabulate(counted: Counted<'_>, names: &mut dyn Names) -> anyhow::Result<I
         )
     })?;
     let mut told = Vec::new();
-    let Split { charged, mmio } = split(&modal, counted.iomem, names, &mut told);
+    let Split { mut charged, mmio } = split(&modal, counted.iomem, names, &mut told);
+    mark_alike(&mut charged, &modal, names);
     check_sums(&charged, instructions);
     told.extend(notes::scattered(common, all));
     told.extend(notes::identical(ios(), &modal));
@@ -118,6 +119,31 @@ fn split(modal: &Modal<'_>, iomem: &str, names: &mut dyn Names, told: &mut Vec<S
         None => charge::by_function(&counts, &functions, names),
     };
     Split { charged, mmio }
+}
+
+/// Gives each figure the share of the traced I/Os in which it is the same; in another boot the addresses may be others.
+fn mark_alike(charged: &mut Charged, modal: &Modal<'_>, names: &mut dyn Names) {
+    if charged.tree.is_none() {
+        return;
+    }
+    let mut all: Vec<(u64, Charged)> = Vec::new();
+    for vector in &modal.round.vectors {
+        let trace = modal.round.traces.iter().find(|trace| trace.hash == vector.hash);
+        let one = Modal { vector, trace, ..*modal };
+        let other = trace.map(|_| split(&one, "", names, &mut Vec::new()).charged);
+        all.extend(other.filter(|other| other.tree.is_some()).map(|other| (vector.ios, other)));
+    }
+    let whole: u64 = all.iter().map(|(ios, _)| ios).sum();
+    let share = |is_alike: &dyn Fn(&Charged) -> bool| {
+        let alike: u64 = all.iter().filter(|(_, other)| is_alike(other)).map(|(ios, _)| ios).sum();
+        Some(alike as f64 / whole.max(1) as f64)
+    };
+    for row in &mut charged.layers {
+        row.alike = share(&|other| other.layers.contains(row));
+    }
+    for row in &mut charged.functions {
+        row.alike = share(&|other| other.functions.contains(row));
+    }
 }
 
 /// Instructions by function, as the trace has them.

@@ -54,6 +54,9 @@ pub struct CostLayer {
     pub meaning: String,
     /// Instructions of the modal I/O.
     pub instructions: u64,
+    /// Share of the traced I/Os in which it took as many instructions, 0..=1; 1 is an exact figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alike: Option<f64>,
 }
 
 /// Cost of a function in a layer. A function that serves several layers (a lock, a copy) has a row in each.
@@ -69,6 +72,9 @@ pub struct CostFunction {
     pub instructions: u64,
     /// Times it was called; `None` when the I/O was not traced.
     pub calls: Option<u64>,
+    /// Share of the traced I/Os in which it took as many instructions, 0..=1; 1 is an exact figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alike: Option<f64>,
 }
 
 /// Register accesses of one place in the code.
@@ -217,6 +223,10 @@ pub struct CostDiff {
     pub layers: Vec<CostChange>,
     /// Changes of functions, largest first.
     pub functions: Vec<CostChange>,
+    /// Changes by the path of calls to a function, largest first: names from the outermost on. Empty when one side was
+    /// not traced.
+    #[serde(default)]
+    pub paths: Vec<CostChange>,
 }
 
 /// Verdict of a budget on one case.
@@ -232,4 +242,10 @@ pub struct BudgetVerdict {
     pub grown: Vec<CostChange>,
     /// True when it holds.
     pub holds: bool,
+    /// True where the figure is the same in every traced I/O, so that not one instruction more passes.
+    #[serde(default)]
+    pub exact: bool,
+    /// Path of calls to the function that grew most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }

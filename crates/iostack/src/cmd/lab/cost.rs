@@ -193,6 +193,15 @@ fn assert_costs(args: &CostArgs, file: &Path, talk: &Talk) -> anyhow::Result<End
     let verdicts = budgets.verdicts(&costs);
     talk::data(&iostack_report::budgets(&verdicts).text());
     for (budget, cost) in budgets.all.iter().zip(&costs) {
+        let varying = budget::varying(budget, cost);
+        if !varying.is_empty() {
+            talk.say(&format!(
+                "{}: not the same in all I/Os, so that {} more pass: {}; each other figure is held to exactly",
+                budget.name,
+                budget.tolerance,
+                varying.join(", ")
+            ));
+        }
         let counted = budget::counted(budget, cost);
         if counted == 0 {
             let module = budget.module.as_deref().unwrap_or("the kernel");

@@ -2,10 +2,12 @@
 
 mod bench;
 mod bisect;
+mod ci;
 mod cost;
 mod exec;
 mod held;
 mod list;
+mod matrix;
 mod merging;
 pub(crate) mod sheet;
 mod shell;

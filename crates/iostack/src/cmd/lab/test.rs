@@ -1,7 +1,12 @@
 //! `iostack lab test DEVICE`: does the driver keep what it is given, also when things go wrong?
+//!
+//!   devices x kernels x processors ──► cases (matrix.rs) ──► a boot each ──► findings ──► table, TAP, JUnit (ci.rs)
+
+use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
 use clap::ValueEnum;
+use iostack_host::save::{self, Output};
 use iostack_lab::devices::{Device, Store};
 use iostack_lab::guest::{Findings, Message, Trial, TrialKind, Work};
 use iostack_lab::host::machine::Accelerator;
@@ -10,12 +15,12 @@ use iostack_lab::targets::LabFlags;
 use iostack_lab::{Lab, Request};
 use iostack_model::Bytes;
 use iostack_model::answers::labelled_each;
-use iostack_serve::lab::BROUGHT;
 use iostack_target::Audience as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::merging;
+use super::matrix::{self, Case};
+use super::{ci, merging};
 use crate::exit::Ended;
 use crate::talk::{self, Talk, paragraph};
 use crate::written;
@@ -23,11 +28,16 @@ use crate::written;
 /// Arguments of `iostack lab test`.
 #[derive(clap::Args)]
 pub(crate) struct TestArgs {
-    /// The device (`iostack lab list`), or the folder of a driver.
-    device: String,
+    /// Devices (`iostack lab list`), or folders of drivers; of several, each
+    /// with each kernel and number of processors.
+    #[arg(required = true)]
+    pub(super) device: Vec<String>,
+    /// Kernels, with a comma: each device on each of them.
+    #[arg(long, value_name = "KERNELS", value_delimiter = ',', conflicts_with = "kernel")]
+    pub(super) kernels: Vec<String>,
     /// What to try; may be repeated [all that the device can].
     #[arg(long, value_name = "TRIAL")]
-    trial: Vec<TrialName>,
+    pub(super) trial: Vec<TrialName>,
     /// Bytes of random I/O in each trial; faults get a sixteenth of it, since
     /// each of them costs seconds.
     #[arg(long, value_name = "SIZE", default_value = "64m")]
@@ -38,27 +48,34 @@ pub(crate) struct TestArgs {
     /// Threads that do I/O at the same time.
     #[arg(long, value_name = "COUNT", default_value_t = 8)]
     threads: u32,
-    /// The guest's processors.
-    #[arg(long, value_name = "COUNT", default_value_t = 2)]
-    processors: u32,
+    /// The guest's processors; several numbers with a comma [2, before a
+    /// simulated drive 1].
+    #[arg(long, visible_alias = "cpus", value_name = "COUNTS", value_delimiter = ',')]
+    pub(super) processors: Vec<u32>,
     /// Makes the same requests again.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
     /// Option of the device's driver, such as copy=0; may be
     /// repeated.
     #[arg(long, value_name = "NAME=VALUE")]
-    set: Vec<String>,
+    pub(super) set: Vec<String>,
     /// Emulate the processors, also where this machine could run the guest.
     #[arg(long)]
     emulate: bool,
     /// Every finding, as JSON.
     #[arg(long)]
     json: bool,
+    /// Write a line a trial to a new file, as TAP.
+    #[arg(long, value_name = "FILE")]
+    tap: Option<PathBuf>,
+    /// Write a new JUnit file: a suite a machine, a case a trial.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     /// No progress on stderr.
     #[arg(long)]
     quiet: bool,
     #[command(flatten)]
-    lab: LabFlags,
+    pub(super) lab: LabFlags,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, ValueEnum)]
@@ -80,7 +97,7 @@ pub(crate) enum TrialName {
 }
 
 impl TrialName {
-    const ALL: [TrialName; 6] = [
+    pub(super) const ALL: [TrialName; 6] = [
         TrialName::Integrity,
         TrialName::Subsystems,
         TrialName::Reload,
@@ -101,12 +118,12 @@ impl TrialName {
         }
     }
 
-    fn word(self) -> String {
+    pub(super) fn word(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
     /// Reason that the device has no such trial.
-    fn refused_by(self, device: &Device, name: &str) -> Option<String> {
+    pub(super) fn refused_by(self, device: &Device, name: &str) -> Option<String> {
         match self {
             _ if device.store == Store::Nowhere => {
                 Some(format!("{name} forgets what is written, so that there is nothing to check; use brd"))
@@ -128,117 +145,183 @@ impl TrialName {
 /// A trial and its findings.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Tried {
-    device: String,
-    kernel: String,
-    processors: u32,
-    seed: u64,
-    trial: TrialName,
-    clean: bool,
-    findings: Findings,
+    pub(super) device: String,
+    pub(super) kernel: String,
+    pub(super) processors: u32,
+    pub(super) seed: u64,
+    pub(super) trial: TrialName,
+    pub(super) clean: bool,
+    pub(super) findings: Findings,
+}
+
+/// Verdict of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Passed,
+    Failed,
+    Skipped,
+}
+
+impl Tried {
+    /// Its machine in words, as far as it is known.
+    pub(super) fn machine(&self) -> String {
+        let Tried { device, kernel, processors, .. } = self;
+        format!(
+            "{device} on Linux {kernel}, {processors} processor{}",
+            if *processors == 1 { "" } else { "s" }
+        )
+    }
+
+    pub(super) fn verdict(&self) -> Verdict {
+        match (&self.findings.not_tried, self.clean) {
+            (Some(_), _) => Verdict::Skipped,
+            (None, true) => Verdict::Passed,
+            (None, false) => Verdict::Failed,
+        }
+    }
+
+    /// What is wrong, a line each.
+    pub(super) fn faults(&self) -> Vec<String> {
+        let logged = self.findings.complaints.iter().map(|line| format!("the kernel's log: {line}"));
+        self.findings.wrong.iter().cloned().chain(logged).collect()
+    }
 }
 
 iostack_model::kinds! {
     Tried: "lab test", unlabelled;
 }
 
-/// Boots once and does the trials one after the other. Exit 1 when something is wrong.
+/// Boots for each case and does its trials one after the other. Exit 1 when something is wrong.
 pub(crate) fn run(args: &TestArgs) -> anyhow::Result<Ended> {
-    let mut request = args.lab.request(&args.device, &args.set, BROUGHT)?;
-    ensure!(
-        request.raid.is_none() && request.drives() == 1,
-        "`lab test` tries one disk and its driver; name one drive, and leave out --raid"
-    );
-    request.accelerator = Accelerator::Emulated;
-    request.processors = args.processors;
-    let device = Device::with_source(&request.device, request.source.as_deref())?;
-    let names = names(args, device, &request.device)?;
+    check(args)?;
+    let tap = Output::new("--tap", args.tap.as_ref());
+    save::refuse(tap.into_iter().chain(Output::new("--junit", args.junit.as_ref())))?;
+    let mut cases = matrix::cases(args)?;
     let talk = Talk::new(args.quiet);
     let say = |text: &str| talk.say(text);
     let lab = Lab::open(&say, iostack_host::signals::stop_flag())?;
-    if request.is_simulated() {
-        (request.accelerator, request.processors) = (Accelerator::Exact, 1);
-    } else if !args.emulate && lab.has_kvm(&request) {
-        request.accelerator = Accelerator::Kvm;
+    let tried = if let [only] = &mut cases[..] {
+        only.alone()?;
+        let mut given = Given::default();
+        only.run(args, &lab, &talk, &mut given)?;
+        let tried = only.tried(args, given, None);
+        write(args, &only.request, &tried)?;
+        tried
+    } else {
+        let tried = matrix::each(args, &mut cases, &lab, &talk);
+        if args.json {
+            talk::data(&written::json(&labelled_each(&tried))?);
+        } else {
+            talk::data(&matrix::table(&tried));
+        }
+        tried
+    };
+    let file = |path: &Option<PathBuf>, text: String, what: &str| {
+        path.as_ref().map_or(Ok(()), |path| written::beside(what, path, text.as_bytes(), &talk))
+    };
+    file(&args.tap, ci::tap(&tried), "TAP").and(file(&args.junit, ci::junit(&tried), "JUnit"))?;
+    if let Some(first) = tried.first().filter(|_| tried.iter().all(|one| one.verdict() == Verdict::Skipped)) {
+        let why = first.findings.not_tried.as_deref().unwrap_or_default();
+        bail!("nothing could be tried on {}: {why}", args.device.join(", "));
     }
-    let trials: Vec<Trial> =
-        names.iter().filter_map(|name| trial(args, *name, device, &request.device)).collect();
-    let mut given = Vec::new();
-    let mut release = String::new();
-    if !trials.is_empty() {
-        (release, given) = boot(&lab, &request, Work::Trial(trials), &talk)?;
+    let failed = tried.iter().any(|one| one.verdict() == Verdict::Failed);
+    Ok(if failed { Ended::FoundProblem } else { Ended::Done })
+}
+
+/// Findings of a case's trials, in their order, and the release of its kernel.
+#[derive(Default)]
+pub(super) struct Given {
+    release: Option<String>,
+    findings: Vec<Findings>,
+}
+
+impl Case {
+    /// Does the trials; what was found until an error is in `given`.
+    pub(super) fn run(
+        &mut self,
+        args: &TestArgs,
+        lab: &Lab<'_>,
+        talk: &Talk,
+        given: &mut Given,
+    ) -> anyhow::Result<()> {
+        if self.request.is_simulated() {
+            ensure!(
+                self.request.processors == 1,
+                "a simulated drive's machine has one processor; leave out --processors"
+            );
+            self.request.accelerator = Accelerator::Exact;
+        } else if !args.emulate && lab.has_kvm(&self.request) {
+            self.request.accelerator = Accelerator::Kvm;
+        }
+        let (request, names) = (&self.request, &self.names);
+        let trials: Vec<Trial> =
+            names.iter().filter_map(|name| trial(args, *name, self.device, &request.device)).collect();
+        if !trials.is_empty() {
+            boot(lab, request, Work::Trial(trials), talk, given)?;
+        }
+        if names.contains(&TrialName::Merging) {
+            // What it counts must not depend on who is quicker: virtual time.
+            let exact = Request { accelerator: Accelerator::Exact, processors: 1, ..request.clone() };
+            boot(lab, &exact, Work::Job(merging::order()), talk, given)?;
+        }
+        let (got, all) = (given.findings.len(), names.len());
+        ensure!(got == all, "the guest did {got} trials of {all}");
+        Ok(())
     }
-    if names.contains(&TrialName::Merging) {
-        // What it counts must not depend on who is quicker: virtual time.
-        let exact = Request { accelerator: Accelerator::Exact, processors: 1, ..request.clone() };
-        let (of, found) = boot(&lab, &exact, Work::Job(merging::order()), &talk)?;
-        release = of;
-        given.extend(found);
-    }
-    ensure!(given.len() == names.len(), "the guest did {} trials of {}", given.len(), names.len());
-    let tried: Vec<Tried> = names
-        .into_iter()
-        .zip(given)
-        .map(|(trial, findings): (TrialName, Findings)| Tried {
-            device: request.device.clone(),
+
+    /// Its trials with what was found; those behind `error` were not tried, nor any that it keeps from all.
+    pub(super) fn tried(&self, args: &TestArgs, given: Given, error: Option<&anyhow::Error>) -> Vec<Tried> {
+        let release = given.release.unwrap_or_else(|| self.request.kernel.clone());
+        let mut findings = given.findings.into_iter();
+        let mut error = error.map(|error| matrix::findings_of(error));
+        let row = |(trial, findings): (TrialName, Findings)| Tried {
+            device: self.request.device.clone(),
             kernel: release.clone(),
-            processors: if trial == TrialName::Merging { 1 } else { request.processors },
+            processors: if trial == TrialName::Merging { 1 } else { self.request.processors },
             seed: args.seed,
             trial,
             clean: findings.is_clean(),
             findings,
-        })
-        .collect();
-    write(args, &request, &tried)?;
-    let mut left = tried.iter().filter(|one| one.findings.not_tried.is_none()).peekable();
-    if left.peek().is_none() {
-        bail!("nothing could be tried on {}", request.device);
+        };
+        let mut next = || findings.next().or_else(|| matrix::take(&mut error)).unwrap_or_default();
+        let done: Vec<_> = self.names.iter().map(|name| (*name, next())).collect();
+        let refused = self.refused.iter().map(|(name, why)| (*name, matrix::skipped(why)));
+        done.into_iter().chain(refused).map(row).collect()
     }
-    Ok(if left.all(|one| one.clean) { Ended::Done } else { Ended::FoundProblem })
 }
 
-/// One boot: the kernel's release, and what was found.
-fn boot(
-    lab: &Lab<'_>,
-    request: &Request,
-    work: Work,
-    talk: &Talk,
-) -> anyhow::Result<(String, Vec<Findings>)> {
-    let mut given: Vec<Findings> = Vec::new();
+/// One boot.
+fn boot(lab: &Lab<'_>, request: &Request, work: Work, talk: &Talk, given: &mut Given) -> anyhow::Result<()> {
     let mut unread = None;
     let booted = outside::boot(lab, request, work, &mut |message| match message {
-        Message::Hello(release) => talk.say(&format!("Linux {release} is up")),
+        Message::Hello(release) => {
+            talk.say(&format!("Linux {release} is up"));
+            given.release = Some(release.clone());
+        }
         Message::Step(text) => talk.live(text),
         Message::Value { name, value } if name == "findings" => match serde_json::from_value(value.clone()) {
-            Ok(findings) => given.push(findings),
+            Ok(findings) => given.findings.push(findings),
             Err(error) => unread = Some(error),
         },
         _ => {}
-    })?;
+    });
     talk.clear();
-    match unread {
-        Some(error) => bail!("the guest's findings cannot be read: {error}"),
-        None => Ok((booted.release, given)),
-    }
+    given.release = Some(booted?.release);
+    unread.map_or(Ok(()), |error| bail!("the guest's findings cannot be read: {error}"))
 }
 
-/// Trials to make; the one with a boot of its own comes last.
-fn names(args: &TestArgs, device: &Device, called: &str) -> anyhow::Result<Vec<TrialName>> {
+/// Refuses numbers that cannot be had.
+fn check(args: &TestArgs) -> anyhow::Result<()> {
     ensure!((1..=64).contains(&args.threads), "`--threads {}` cannot be had; choose 1 to 64", args.threads);
-    ensure!((1..=64).contains(&args.processors), "`--processors {}`: choose 1 to 64", args.processors);
+    for processors in &args.processors {
+        ensure!((1..=64).contains(processors), "`--processors {processors}`: choose 1 to 64");
+    }
     ensure!(args.cycles > 0, "`--cycles 0` tries nothing; choose 1 or more");
     ensure!(args.bytes.0 >= 1 << 20, "`--bytes {}` is little; choose 1m or more", args.bytes);
     if args.lab.file_system.is_some() {
         bail!("lab test writes to the device itself; leave out --file-system");
     }
-    let asked = if args.trial.is_empty() { &TrialName::ALL[..] } else { &args.trial };
-    let refused = asked.iter().find_map(|name| name.refused_by(device, called));
-    let mut possible: Vec<_> =
-        asked.iter().copied().filter(|name| name.refused_by(device, called).is_none()).collect();
-    possible.sort_by_key(|name| *name == TrialName::Merging);
-    match refused {
-        Some(why) if !args.trial.is_empty() || possible.is_empty() => bail!("{why}"),
-        _ => Ok(possible),
-    }
+    Ok(())
 }
 
 fn trial(args: &TestArgs, name: TrialName, device: &Device, called: &str) -> Option<Trial> {
@@ -267,10 +350,10 @@ fn write(args: &TestArgs, request: &Request, tried: &[Tried]) -> anyhow::Result<
         0,
     );
     for one in tried {
-        let verdict = match (&one.findings.not_tried, one.clean) {
-            (Some(_), _) => "-    ",
-            (None, true) => "ok   ",
-            (None, false) => "WRONG",
+        let verdict = match one.verdict() {
+            Verdict::Skipped => "-    ",
+            Verdict::Passed => "ok   ",
+            Verdict::Failed => "WRONG",
         };
         let first = format!("{verdict} {:<11}", one.trial.word());
         out += &paragraph(&first, &summary(one), 17);
@@ -281,11 +364,11 @@ fn write(args: &TestArgs, request: &Request, tried: &[Tried]) -> anyhow::Result<
             out += &paragraph("        the kernel's log: ", text, 10);
         }
     }
-    let mut typed = vec![args.device.clone()];
+    let mut typed = args.device.clone();
     typed.extend(args.lab.source.iter().map(|folder| format!("--source {}", folder.display())));
     typed.extend(args.lab.disk.iter().map(|name| format!("--disk {name}")));
     let typed = typed.join(" ");
-    let next = match tried.iter().find(|one| !one.clean && one.findings.not_tried.is_none()) {
+    let next = match tried.iter().find(|one| one.verdict() == Verdict::Failed) {
         Some(one) => {
             format!("\nNext: iostack lab test {typed} --trial {} --seed {}\n", one.trial.word(), args.seed)
         }
@@ -296,7 +379,7 @@ fn write(args: &TestArgs, request: &Request, tried: &[Tried]) -> anyhow::Result<
     Ok(())
 }
 
-fn summary(tried: &Tried) -> String {
+pub(super) fn summary(tried: &Tried) -> String {
     let found = &tried.findings;
     if let Some(why) = &found.not_tried {
         return format!("not tried: {why}");

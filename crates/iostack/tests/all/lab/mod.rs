@@ -11,6 +11,7 @@ mod drivers;
 mod errors;
 mod kernels;
 mod left_behind;
+mod matrix;
 mod programs;
 mod sheets;
 mod simulated;

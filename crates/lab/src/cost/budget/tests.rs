@@ -1,6 +1,6 @@
 //! Files of budgets, good and bad, and costs on both sides of them.
 
-use iostack_model::answers::{CostFunction, CostLayer, CostMode};
+use iostack_model::answers::{CallNode, CostFunction, CostLayer, CostMode};
 
 use super::super::tests::case;
 use super::*;
@@ -17,11 +17,13 @@ fn cost(rows: &[(&str, Option<&str>, &str, u64)]) -> IoCost {
         layer: layer.to_owned(),
         instructions,
         calls: None,
+        alike: Some(1.0),
     };
     let layer = |(layer, instructions): (&str, u64)| CostLayer {
         layer: layer.to_owned(),
         meaning: String::new(),
         instructions,
+        alike: Some(1.0),
     };
     IoCost {
         instructions,
@@ -149,4 +151,52 @@ fn bad_files_are_refused_with_the_line_or_the_entry_and_the_remedy() {
     assert!(refusal(&format!("{GOOD}engine = \"mmap\"\n")).contains("`mmap`"));
     let said = refusal(&format!("{GOOD}[cost.layers]\nblock = 4000\n"));
     assert!(said.contains("4000 together") && said.contains("more than"), "{said}");
+}
+
+#[test]
+fn where_a_figure_is_the_same_in_each_io_not_one_instruction_passes() {
+    let budget = budget();
+    let mut more = cost(&[SUBMIT, (QUEUE.0, QUEUE.1, QUEUE.2, 62), SERVE]);
+    let verdict = check(&budget, &more);
+    assert!(!verdict.holds && verdict.exact, "{verdict:?}");
+    assert_eq!(verdict.grown.last().map(|one| one.name.as_str()), Some("scsi_ram:queuecommand"));
+    assert!(varying(&budget, &more).is_empty());
+    // The layer differs among the I/Os: so does the total, and the tolerance is for both.
+    more.layers.iter_mut().filter(|row| row.layer == "driver").for_each(|row| row.alike = Some(0.9));
+    assert!(check(&budget, &more).holds);
+    assert_eq!(varying(&budget, &more), ["the total", "driver"]);
+    // The other layer is held to as before.
+    let block = cost(&[(SUBMIT.0, SUBMIT.1, SUBMIT.2, 301), QUEUE, SERVE]);
+    assert_eq!(check(&budget, &block).grown.first().map(|one| one.name.as_str()), Some("block"));
+    // What was not traced is no exact figure, and a file that does not ask for it has its tolerance.
+    more.layers.iter_mut().for_each(|row| row.alike = None);
+    assert!(check(&budget, &more).holds);
+    assert!(check(&Budget { exact: false, ..budget }, &block).holds);
+}
+
+#[test]
+fn the_path_to_what_grew_is_that_on_which_most_of_it_runs() {
+    let node = |name: &str, instructions, times, calls| CallNode {
+        name: name.to_owned(),
+        layer: "driver".to_owned(),
+        instructions,
+        calls,
+        times,
+    };
+    let tree = |own| {
+        let often = node("often", 1, 1, vec![node("queuecommand", own, 3, Vec::new())]);
+        node(
+            "user",
+            1,
+            1,
+            vec![node("once", 1, 1, vec![node("queuecommand.isra.0", 61, 1, Vec::new())]), often],
+        )
+    };
+    let mut more = cost(&[SUBMIT, (QUEUE.0, QUEUE.1, QUEUE.2, 81), SERVE]);
+    more.tree = Some(tree(27));
+    assert_eq!(check(&budget(), &more).path.as_deref(), Some("user > often > queuecommand"));
+    let before = IoCost { tree: Some(tree(20)), ..cost(&[SUBMIT, QUEUE, SERVE]) };
+    let paths = super::super::diff(&before, &more).paths;
+    let told: Vec<_> = paths.iter().map(|one| (one.name.as_str(), one.before, one.after)).collect();
+    assert_eq!(told, [("user > often > queuecommand", 60, 81)]);
 }

@@ -3,7 +3,7 @@
 use iostack_model::answers::{BudgetVerdict, CostChange};
 
 use super::words::change;
-use crate::document::{Column, Document, Section, Table};
+use crate::document::{Block, Column, Document, Section, Table};
 use crate::text::format::count;
 
 /// Document of `iostack lab cost --assert`.
@@ -20,18 +20,27 @@ pub fn budgets(verdicts: &[BudgetVerdict]) -> Document {
     };
     let mut table = Table::of(&["case", "counted", "allowed", "change"]);
     table.columns.push(Column::words("holds"));
+    let mut paths = Vec::new();
     for verdict in verdicts {
-        let holds = if verdict.holds { "yes" } else { "NO" };
+        let holds = match (verdict.holds, verdict.exact) {
+            (true, true) => "exactly",
+            (true, false) => "yes",
+            (false, _) => "NO",
+        };
         let (allowed, counted) = (verdict.allowed, verdict.counted);
         let cells = [&count(counted), &count(allowed), &change(allowed, counted), holds];
         table.row(std::iter::once(verdict.name.as_str()).chain(cells));
         for one in &verdict.grown {
             table.row([grown(one), count(one.after), count(one.before), change(one.before, one.after)]);
         }
+        paths.extend(verdict.path.iter().map(|path| (&verdict.name, path)));
     }
     if !verdicts.is_empty() {
         let mut section = Section::new("budgets", "Budgets", "What each I/O may cost");
         section.table(table);
+        for (name, path) in paths {
+            section.put(Block::Note(format!("{name}: the function that grew most is called by {path}")));
+        }
         all.sections.push(section);
     }
     all.next = Some(if broken > 0 {

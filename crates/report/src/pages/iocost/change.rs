@@ -6,10 +6,16 @@ use super::survey::side_by_side;
 use super::words::{change, change_percent, circumstances, clocks, share, sum};
 use crate::document::{Bar, Block, Cell, Column, Columns, Row, Section, Table};
 use crate::html::colours::Colours;
+use crate::lists::Joined;
 use crate::text::format::{count, or_dash};
 
 /// Functions before the fold.
 const FUNCTIONS: usize = 24;
+
+/// Paths before the fold, names of each, and what is between them.
+const PATHS: usize = 8;
+const PATH_NAMES: usize = 4;
+const CALLS: &str = " > ";
 
 /// The change in one sentence.
 pub(super) fn answer(diff: &CostDiff) -> String {
@@ -39,7 +45,7 @@ pub(super) fn sections(diff: &CostDiff, colours: &Colours<'_>) -> Vec<Section> {
     let mut bars = Section::default();
     side_by_side(&mut bars, &[&diff.before, &diff.after], &names, colours);
     whole.blocks.extend(bars.on_page().blocks);
-    vec![head, whole, layers(diff, colours), functions(diff, colours)]
+    vec![head, whole, layers(diff, colours), functions(diff, colours), paths(diff)]
 }
 
 /// Columns: before, after, the change, and the change in percent.
@@ -105,6 +111,35 @@ fn functions(diff: &CostDiff, colours: &Colours<'_>) -> Section {
     table.shown = FUNCTIONS;
     table.rest = Some(sums(format!("... {} more", count(rest.len() as u64)), rest));
     table.sums.push(sums("SUM of what changed".to_owned(), &diff.functions));
+    section.table(table);
+    let varies = |name: &str| {
+        let rows = diff.before.functions.iter().chain(&diff.after.functions).filter(|row| row.name == name);
+        rows.filter_map(|row| row.alike).any(|share| share < 1.0)
+    };
+    let chance = diff.functions.iter().map(|one| one.name.as_str()).filter(|name| varies(name)).joined(", ");
+    if !chance.is_empty() {
+        section.put(Block::Note(format!(
+            "Not the same in all I/Os of one side, so that a change may be chance: {chance}."
+        )));
+    }
+    section
+}
+
+/// Where in the tree of calls a function changed: one that did in one place of several is told apart.
+fn paths(diff: &CostDiff) -> Section {
+    let mut section = Section::new("paths", "Paths", "On which path of calls");
+    if diff.paths.is_empty() {
+        return section;
+    }
+    // On the screen the innermost callers tell enough.
+    let short = |one: &CostChange| {
+        let names: Vec<&str> = one.name.rsplitn(PATH_NAMES + 1, CALLS).collect();
+        let inner = names.iter().take(PATH_NAMES).rev().joined(CALLS);
+        if names.len() > PATH_NAMES { format!("..{CALLS}{inner}") } else { inner }
+    };
+    let table = Table::over(&diff.paths).words("path", short);
+    let mut table = table.number("change", |one| change(one.before, one.after)).done();
+    table.shown = PATHS;
     section.table(table);
     section
 }
