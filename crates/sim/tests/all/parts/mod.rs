@@ -8,6 +8,7 @@ mod cloud;
 mod dram;
 mod guide;
 mod hdd;
+mod raid;
 mod raid0;
 
 #[test]
