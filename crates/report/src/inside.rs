@@ -300,9 +300,8 @@ fn amplification(flash: &FlashUse) -> Option<String> {
 fn members(used: &RaidUse) -> String {
     let [read, write] = used.per_host_io();
     let each = [(read, "read"), (write, "write")].into_iter();
-    let each: Vec<String> = each
-        .filter_map(|(ios, kind)| Some(format!("{:.2} for each {kind} of the host", ios?)))
-        .collect();
+    let each: Vec<String> =
+        each.filter_map(|(ios, kind)| Some(format!("{:.2} for each {kind} of the host", ios?))).collect();
     let without = match used.failed {
         0 => String::new(),
         failed => format!(", {failed} of which failed"),

@@ -336,6 +336,9 @@ mod tests {
         write(&mut cache, 4, 8, 3);
         assert_eq!(cache.take_off(2, Some(16)).map(|(_, runs)| spans(runs)), Some(vec![(16, 24)]));
         assert!(cache.landed(slot));
-        assert_eq!((cache.used, cache.take_off(2, Some(16)).map(|(_, runs)| spans(runs))), (12, Some(vec![(4, 8)])));
+        assert_eq!(
+            (cache.used, cache.take_off(2, Some(16)).map(|(_, runs)| spans(runs))),
+            (12, Some(vec![(4, 8)]))
+        );
     }
 }

@@ -94,7 +94,11 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartI
     let member = sheet.device(&key("member"))?;
     if member.kind.name.starts_with("raid") {
         let what = "an array of arrays is not simulated";
-        return Err(sheet.refuse(&key("member"), what, "name the drives; raid.level = 10 stripes over mirrors"));
+        return Err(sheet.refuse(
+            &key("member"),
+            what,
+            "name the drives; raid.level = 10 stripes over mirrors",
+        ));
     }
     let count = count_within(sheet, &key("members"), 1, 256)?;
     let unit = whole_bytes(sheet, &unit_key, 512)?;

@@ -176,8 +176,14 @@ mod tests {
     fn a_small_write_takes_the_fewer_reads() {
         let small = [(10, 20)];
         // One read of the other column, or of old data and old parity; then Q, too.
-        assert_eq!([2, 3, 4, 9].map(|columns| counts(columns, 1, &[], &small)), [(1, 2), (2, 2), (2, 2), (2, 2)]);
-        assert_eq!([2, 4, 5, 9].map(|columns| counts(columns, 2, &[], &small)), [(1, 3), (3, 3), (3, 3), (3, 3)]);
+        assert_eq!(
+            [2, 3, 4, 9].map(|columns| counts(columns, 1, &[], &small)),
+            [(1, 2), (2, 2), (2, 2), (2, 2)]
+        );
+        assert_eq!(
+            [2, 4, 5, 9].map(|columns| counts(columns, 2, &[], &small)),
+            [(1, 3), (3, 3), (3, 3), (3, 3)]
+        );
     }
 
     #[test]

@@ -154,7 +154,11 @@ impl Raid {
             for member in self.copies_of(&share, kind) {
                 let part = sim.fork(id, share.offset, share.length as u32);
                 self.address(part, member, HOST, sim);
-                self.count(kind, false, if kind == Kind::Read { Cause::HostReads } else { Cause::HostWrites });
+                self.count(
+                    kind,
+                    false,
+                    if kind == Kind::Read { Cause::HostReads } else { Cause::HostWrites },
+                );
                 parts.push(part);
             }
         }
@@ -289,7 +293,9 @@ impl Raid {
     ) {
         let (row, unit) = (self.layout.row(), self.layout.unit);
         let (from, to) = (first.div_ceil(row), end / row);
-        for member in (0..self.members.len()).filter(|&member| from < to && !self.is_out(member, to * unit - 1)) {
+        for member in
+            (0..self.members.len()).filter(|&member| from < to && !self.is_out(member, to * unit - 1))
+        {
             let part = sim.fork(id, from * unit, ((to - from) * unit) as u32);
             self.address(part, member, HOST, sim);
             parts.push(part);

@@ -66,12 +66,14 @@ pub(super) struct Rebuild {
 impl Raid {
     /// True when a member has not these bytes, which end at `end`: of reads.
     pub(super) fn is_lost(&self, member: usize, end: u64) -> bool {
-        self.failed[member] && end > self.rebuild.as_ref().map_or(0, |rebuild| rebuild.done) * self.layout.unit
+        self.failed[member]
+            && end > self.rebuild.as_ref().map_or(0, |rebuild| rebuild.done) * self.layout.unit
     }
 
     /// True when a member takes no write that begins at `offset`.
     pub(super) fn is_out(&self, member: usize, offset: u64) -> bool {
-        self.failed[member] && offset >= self.rebuild.as_ref().map_or(0, |rebuild| rebuild.begun) * self.layout.unit
+        self.failed[member]
+            && offset >= self.rebuild.as_ref().map_or(0, |rebuild| rebuild.begun) * self.layout.unit
     }
 
     fn row(&self, number: u64) -> Row<'_> {
@@ -91,8 +93,9 @@ impl Raid {
     /// Writes the request's bytes, with parity.
     pub(super) fn write_rows(&mut self, id: RequestId, (first, end): Span, sim: &mut Sim) {
         let spans = self.by_row(first, end);
-        let parts: Vec<_> =
-            spans.map(|(row, (from, to))| (row, (from, to), sim.fork(id, from, (to - from) as u32))).collect();
+        let parts: Vec<_> = spans
+            .map(|(row, (from, to))| (row, (from, to), sim.fork(id, from, (to - from) as u32)))
+            .collect();
         for (row, span, owner) in parts {
             self.lock(row, Wish { owner, pieces: vec![span] }, sim);
         }
@@ -176,7 +179,14 @@ impl Raid {
         self.issue_all(&parts, sim);
     }
 
-    fn row_part(&mut self, leader: RequestId, kind: Kind, io: &MemberIo, cause: Cause, sim: &mut Sim) -> RequestId {
+    fn row_part(
+        &mut self,
+        leader: RequestId,
+        kind: Kind,
+        io: &MemberIo,
+        cause: Cause,
+        sim: &mut Sim,
+    ) -> RequestId {
         let Share { member, offset, length } = io.share;
         let part = sim.fork(leader, offset, length as u32);
         sim.request_mut(part).kind = kind;
@@ -209,8 +219,10 @@ impl Raid {
         let (offset, copies) = (row * unit, self.layout.copies as usize);
         for first in (0..self.members.len()).step_by(copies) {
             let io = |member| MemberIo { share: Share { member, offset, length: unit }, is_parity: false };
-            let lost: Vec<_> =
-                (first..first + copies).filter(|&member| self.is_lost(member, offset + unit)).map(io).collect();
+            let lost: Vec<_> = (first..first + copies)
+                .filter(|&member| self.is_lost(member, offset + unit))
+                .map(io)
+                .collect();
             if !lost.is_empty() {
                 plan.reads.push(io(self.choose_copy(first, offset + unit)));
                 plan.writes.extend(lost);
@@ -220,7 +232,9 @@ impl Raid {
     }
 
     pub(super) fn rebuild_next(&mut self, sim: &mut Sim) {
-        let Some(rebuild) = self.rebuild.as_mut().filter(|rebuild| rebuild.begun < rebuild.rows) else { return };
+        let Some(rebuild) = self.rebuild.as_mut().filter(|rebuild| rebuild.begun < rebuild.rows) else {
+            return;
+        };
         let row = rebuild.begun;
         (rebuild.begun, rebuild.since) = (row + 1, sim.now());
         let owner = sim.spawn(Kind::Write, 0, 0);
