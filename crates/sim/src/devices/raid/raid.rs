@@ -153,7 +153,7 @@ impl Raid {
         for share in self.layout.shares(first, end - first) {
             for member in self.copies_of(&share, kind) {
                 let part = sim.fork(id, share.offset, share.length as u32);
-                self.address(part, member, HOST, sim);
+                Raid::address(part, member, HOST, sim);
                 self.count(
                     kind,
                     false,
@@ -183,7 +183,7 @@ impl Raid {
     }
 
     /// Says which member a request is for, and whose it is.
-    pub(super) fn address(&self, part: RequestId, member: usize, tag: u32, sim: &mut Sim) {
+    pub(super) fn address(part: RequestId, member: usize, tag: u32, sim: &mut Sim) {
         let request = sim.request_mut(part);
         (request.scratch, request.user) = (member as u64, tag << MEMBER_BITS | member as u32);
     }
@@ -297,7 +297,7 @@ impl Raid {
             (0..self.members.len()).filter(|&member| from < to && !self.is_out(member, to * unit - 1))
         {
             let part = sim.fork(id, from * unit, ((to - from) * unit) as u32);
-            self.address(part, member, HOST, sim);
+            Raid::address(part, member, HOST, sim);
             parts.push(part);
         }
     }
@@ -310,7 +310,7 @@ impl Raid {
             .filter(there)
             .map(|member| {
                 let part = sim.fork(id, 0, 0);
-                self.address(part, member, HOST, sim);
+                Raid::address(part, member, HOST, sim);
                 part
             })
             .collect();
@@ -340,7 +340,7 @@ impl Raid {
             for member in self.copies_of(&share, Kind::Write) {
                 let part = sim.spawn(Kind::Write, share.offset, share.length as u32);
                 sim.request_mut(part).stamp = stamp;
-                self.address(part, member, FLIGHTS + slot as u32, sim);
+                Raid::address(part, member, FLIGHTS + slot as u32, sim);
                 self.count(Kind::Write, false, Cause::HostWrites);
                 parts.push(part);
             }

@@ -190,7 +190,7 @@ impl Raid {
         let Share { member, offset, length } = io.share;
         let part = sim.fork(leader, offset, length as u32);
         sim.request_mut(part).kind = kind;
-        self.address(part, member, ROW, sim);
+        Raid::address(part, member, ROW, sim);
         self.count(kind, io.is_parity, cause);
         part
     }

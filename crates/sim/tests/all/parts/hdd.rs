@@ -202,9 +202,11 @@ fn a_seek_table_has_the_mean_of_its_points() {
     let table = [("hdd.seek", "table"), ("hdd.seek_table", "1:3ms 400:10ms 1961:22ms")];
     let mut world = hp(&table);
     let seen = closed_loop(&mut world, 1, 200_000, random(Kind::Read, HP_SECTORS, 4));
-    let time = |d: f64| if d < 400.0 { 3.0 + 7.0 * (d - 1.0) / 399.0 } else { 10.0 + 12.0 * (d - 400.0) / 1561.0 };
+    let time =
+        |d: f64| if d < 400.0 { 3.0 + 7.0 * (d - 1.0) / 399.0 } else { 10.0 + 12.0 * (d - 400.0) / 1561.0 };
     // Each distance has 2 (n - d) of n^2 pairs.
-    let mean: f64 = (1..1962).map(|d| time(f64::from(d)) * 2.0 * f64::from(1962 - d) / (1962.0 * 1962.0)).sum();
+    let mean: f64 =
+        (1..1962).map(|d| time(f64::from(d)) * 2.0 * f64::from(1962 - d) / (1962.0 * 1962.0)).sum();
     near(mean_ms(&seen, Stage::Seek), mean, 0.005);
 }
 
@@ -222,11 +224,18 @@ fn a_zone_table_says_where_tracks_have_how_many_sectors() {
 
 #[test]
 fn hits_and_misses_have_overheads_of_their_own() {
-    let hits = [("hdd.read_hit_overhead", "100us"), ("hdd.write_hit_overhead", "300us"), ("hdd.write_overhead", "1ms")];
+    let hits = [
+        ("hdd.read_hit_overhead", "100us"),
+        ("hdd.write_hit_overhead", "300us"),
+        ("hdd.write_overhead", "1ms"),
+    ];
     let mut world = hp(&[&hits[..], &[("hdd.cache", "128KiB"), ("hdd.write_cache", "64KiB")]].concat());
     let read = closed_loop(&mut world, 1, 2, |_| (Kind::Read, 1 << 20, 4096));
     assert_eq!((read.latencies[1], read.stage(Stage::Controller)), (100_000 + 409_600, 2_300_000));
     assert_eq!(closed_loop(&mut world, 1, 1, |_| (Kind::Write, 8 << 20, 4096)).elapsed, 300_000 + 409_600);
     // Too large for the write cache.
-    assert_eq!(closed_loop(&mut world, 1, 1, |_| (Kind::Write, 0, 128 << 10)).stage(Stage::Controller), 1_000_000);
+    assert_eq!(
+        closed_loop(&mut world, 1, 1, |_| (Kind::Write, 0, 128 << 10)).stage(Stage::Controller),
+        1_000_000
+    );
 }
