@@ -37,6 +37,9 @@ pub struct Inside {
     pub limit: Option<Limiting>,
     /// Work of flash management; `None` without flash.
     pub flash: Option<FlashUse>,
+    /// Work of an array's controller; `None` without mirrors or parity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raid: Option<RaidUse>,
     /// Values over time.
     pub gauges: Vec<Gauge>,
     /// Work of the host; `None` of a device alone, whose host costs nothing.
@@ -200,6 +203,70 @@ impl FlashUse {
         let written = (self.pages_host * self.page.0) as f64;
         let spared = 1.0 - written / self.bytes_host.0 as f64;
         (self.bytes_host.0 > 0 && spared > 0.0).then_some(spared)
+    }
+}
+
+/// I/Os of an array's members. What a rebuild does is counted apart.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct RaidUse {
+    /// Level: `1`, `5`, `6`, `10`.
+    pub level: String,
+    /// Members, failed ones included.
+    pub members: u32,
+    /// Members that have failed.
+    pub failed: u32,
+    /// Reads the host asked for.
+    pub reads_host: u64,
+    /// Writes the host asked for.
+    pub writes_host: u64,
+    /// Reads of data from members, also to make parity or to make up for a member that failed.
+    pub reads_data: u64,
+    /// Writes of data to members; each copy of a mirror is one.
+    pub writes_data: u64,
+    /// Reads of parity.
+    pub reads_parity: u64,
+    /// Writes of parity.
+    pub writes_parity: u64,
+    /// Those of these four that the host's writes caused; its reads caused the rest.
+    pub for_writes: u64,
+    /// Writes of stripes or parts of one to members, of which each may be several I/Os of the host.
+    pub stripes_written: u64,
+    /// Those of them that read nothing first, since all of the stripe was there.
+    pub stripes_full: u64,
+    /// Reads of the rebuild.
+    pub reads_rebuild: u64,
+    /// Writes of the rebuild.
+    pub writes_rebuild: u64,
+    /// Bytes of each failed member that the rebuild has written since the start.
+    pub rebuilt: Bytes,
+}
+
+impl RaidUse {
+    /// I/Os of members per read and per write of the host; `None` where it asked for none.
+    pub fn per_host_io(&self) -> [Option<f64>; 2] {
+        let all = self.reads_data + self.writes_data + self.reads_parity + self.writes_parity;
+        let per = |part: u64, host: u64| (host > 0).then(|| part as f64 / host as f64);
+        [per(all - self.for_writes, self.reads_host), per(self.for_writes, self.writes_host)]
+    }
+
+    /// Several arrays as one.
+    #[must_use]
+    pub fn with(mut self, other: &RaidUse) -> RaidUse {
+        self.members += other.members;
+        self.failed += other.failed;
+        self.reads_host += other.reads_host;
+        self.writes_host += other.writes_host;
+        self.reads_data += other.reads_data;
+        self.writes_data += other.writes_data;
+        self.reads_parity += other.reads_parity;
+        self.writes_parity += other.writes_parity;
+        self.for_writes += other.for_writes;
+        self.stripes_written += other.stripes_written;
+        self.stripes_full += other.stripes_full;
+        self.reads_rebuild += other.reads_rebuild;
+        self.writes_rebuild += other.writes_rebuild;
+        self.rebuilt.0 += other.rebuilt.0;
+        self
     }
 }
 

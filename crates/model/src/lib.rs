@@ -52,7 +52,9 @@ pub use data::{Backlog, Data, RangeSync, Repeated, Sync, Trims, Verify, VerifyMo
 pub use effort::Effort;
 pub use engine::Engine;
 pub use heat::{BINS_PER_CELL, CELL_COUNT, HEAT_COLUMNS, Heat, cell_place, cell_range};
-pub use inside::{FlashUse, Gauge, HostLayer, HostUse, Inside, InsideFlow, Limiting, Load, ResourceUse};
+pub use inside::{
+    FlashUse, Gauge, HostLayer, HostUse, Inside, InsideFlow, Limiting, Load, RaidUse, ResourceUse,
+};
 pub use job::{Arrival, Batch, Job, Rate, Think};
 pub use ladder::{Ladder, Rung, RungState};
 pub use layers::{Beside, Clocks, FunctionRow, Hardware, LayerRow, Layers, ProcessClocks, Quality, StackRow};

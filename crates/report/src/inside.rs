@@ -3,11 +3,12 @@
 //!   limit   the resource that was busy, and why that limits
 //!   fall    where the rate fell, and what had run out by then
 //!   flash   what garbage collection cost
+//!   members what one I/O of the host costs an array
 //!
 //! Sentences for a reader who knows nothing of the device, the same on the screen and on the page. They say what the
 //! outcome holds: a cause is named only where its gauge ran out when the rate fell. Start reading at [`reasons`].
 
-use iostack_model::{Bins, FlashUse, Gauge, Inside, IntervalFlow, Limiting, Nanos, Outcome};
+use iostack_model::{Bins, FlashUse, Gauge, Inside, IntervalFlow, Limiting, Nanos, Outcome, RaidUse};
 
 use crate::lists::Joined;
 use crate::text::format::{capitalised, count, rate, significant};
@@ -34,6 +35,10 @@ pub(crate) fn reasons(outcome: &Outcome, inside: &Inside) -> Vec<(&'static str, 
             told.push(("blocks", room(flash)));
             told.push(("wear", wear(flash)));
         }
+    }
+    if let Some(used) = &inside.raid {
+        told.push(("members", members(used)));
+        told.extend(rebuild(used).map(|sentence| ("rebuild", sentence)));
     }
     told.extend(inside.late.as_ref().and_then(late).map(|sentence| ("late", sentence)));
     told
@@ -291,6 +296,38 @@ fn amplification(flash: &FlashUse) -> Option<String> {
     Some(format!("Write amplification {factor:.2}: {went}{met}{merged}"))
 }
 
+/// I/Os of an array's members for one of the host, and what they were.
+fn members(used: &RaidUse) -> String {
+    let [read, write] = used.per_host_io();
+    let each = [(read, "read"), (write, "write")].into_iter();
+    let each: Vec<String> =
+        each.filter_map(|(ios, kind)| Some(format!("{:.2} for each {kind} of the host", ios?))).collect();
+    let without = match used.failed {
+        0 => String::new(),
+        failed => format!(", {failed} of which failed"),
+    };
+    let ios = if each.is_empty() { "none for the host".to_owned() } else { each.joined(", ") };
+    let mut text = format!("RAID-{} of {}{without}: I/Os of members, {ios}", used.level, used.members);
+    let [reads, writes, parity_reads, parity_writes] =
+        [used.reads_data, used.writes_data, used.reads_parity, used.writes_parity].map(count);
+    text += &format!("; {reads} reads and {writes} writes of data");
+    if used.reads_parity + used.writes_parity > 0 {
+        text += &format!(", {parity_reads} and {parity_writes} of parity");
+    }
+    if used.stripes_written > 0 {
+        let full = share(used.stripes_full as f64 / used.stripes_written as f64);
+        text += &format!("; {full} of the stripes written were whole");
+    }
+    text + "."
+}
+
+fn rebuild(used: &RaidUse) -> Option<String> {
+    let [reads, writes] = [used.reads_rebuild, used.writes_rebuild].map(count);
+    let done = used.rebuilt;
+    (used.reads_rebuild > 0)
+        .then(|| format!("{done} of each failed member rebuilt since the start; {reads} reads, {writes} writes in this time."))
+}
+
 /// Over-provisioning, and what of it is free.
 fn room(flash: &FlashUse) -> String {
     let part = share(flash.blocks_free as f64 / flash.blocks.max(1) as f64);
@@ -323,6 +360,28 @@ mod tests {
 
     fn inside(outcome: &Outcome) -> &Inside {
         outcome.inside.as_ref().expect("the fixture is simulated")
+    }
+
+    #[test]
+    fn an_array_says_what_one_io_of_the_host_costs_it() {
+        let used = RaidUse {
+            level: "5".to_owned(),
+            members: 4,
+            writes_host: 100,
+            reads_data: 100,
+            writes_data: 100,
+            reads_parity: 100,
+            writes_parity: 100,
+            for_writes: 400,
+            stripes_written: 100,
+            ..RaidUse::default()
+        };
+        let text = "RAID-5 of 4: I/Os of members, 4.00 for each write of the host; 100 reads and 100 writes of data, \
+                    100 and 100 of parity; 0 % of the stripes written were whole.";
+        assert_eq!((members(&used).as_str(), rebuild(&used)), (text, None));
+        let rebuilding = RaidUse { failed: 1, reads_rebuild: 30, writes_rebuild: 10, ..RaidUse::default() };
+        assert!(members(&rebuilding).contains(", 1 of which failed: I/Os of members, none for the host"));
+        assert!(rebuild(&rebuilding).is_some_and(|text| text.contains("30 reads, 10 writes")));
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod dram;
 mod flash;
 mod hdd;
 pub(crate) mod parameter;
-mod raid0;
+mod raid;
 mod zero;
 
 use crate::sheet::{Sheet, SheetError};
@@ -22,7 +22,8 @@ const BUILDS: &[(&str, Build)] = &[
     ("flash", flash::build),
     ("dram", dram::build),
     ("hdd", hdd::build),
-    ("raid0", raid0::build),
+    ("raid0", raid::build),
+    ("raid", raid::build),
     ("cloud", bucket::build),
 ];
 

@@ -1,6 +1,6 @@
 //! What is a part of the simulated world?
 
-use iostack_model::{Bytes, Engine, FlashUse, HostUse, ResourceUse};
+use iostack_model::{Bytes, Engine, FlashUse, HostUse, RaidUse, ResourceUse};
 
 use super::{RequestId, Sim, Time};
 
@@ -76,6 +76,11 @@ pub trait Part: Send {
 
     /// Work of flash management since [`Part::begin`].
     fn flash(&self) -> Option<FlashUse> {
+        None
+    }
+
+    /// I/Os of an array's members since [`Part::begin`].
+    fn raid(&self) -> Option<RaidUse> {
         None
     }
 

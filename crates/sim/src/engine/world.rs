@@ -1,6 +1,6 @@
 //! Who is there, and whose turn is it?
 
-use iostack_model::{FlashUse, HostUse, ResourceUse};
+use iostack_model::{FlashUse, HostUse, RaidUse, ResourceUse};
 
 use super::sim::{DRIVER, Message};
 use super::{Caller, Part, PartId, RequestId, Shape, Sim, Time};
@@ -170,6 +170,11 @@ impl World {
     /// Work of flash management, of each part that has some.
     pub fn flash(&self) -> Vec<FlashUse> {
         self.parts().filter_map(Part::flash).collect()
+    }
+
+    /// I/Os of the members of all arrays.
+    pub fn raid(&self) -> Option<RaidUse> {
+        self.parts().filter_map(Part::raid).reduce(|all, each| all.with(&each))
     }
 
     /// Size of the part that requests are submitted to.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Direction, Failure, FlashUse, HostUse, Job, Load, LogEntry, Nanos, Outcome, ResourceUse, Storage,
-    TargetKind, TargetName,
+    Direction, Failure, FlashUse, HostUse, Job, Load, LogEntry, Nanos, Outcome, RaidUse, ResourceUse,
+    Storage, TargetKind, TargetName,
 };
 use iostack_workload::load::{NOT_STEADY, Search, Span, look_for_steadiness, ramp_of};
 
@@ -58,6 +58,7 @@ pub(super) struct GroupEnd {
     pub(super) elapsed: Nanos,
     pub(super) resources: Vec<ResourceUse>,
     pub(super) flash: Vec<FlashUse>,
+    pub(super) raid: Option<RaidUse>,
     pub(super) gauges: Vec<(&'static str, f64)>,
     pub(super) events: u64,
     pub(super) host: Option<HostUse>,
@@ -178,6 +179,7 @@ impl<'a> Group<'a> {
                 None => Vec::new(),
             },
             flash: world.flash(),
+            raid: world.raid(),
             gauges: world.gauges(),
             events: world.events() - events_before,
             host: if begun { world.host(self.board.ios()) } else { None },

@@ -48,6 +48,7 @@ pub fn inside_of(sheet: &Sheet, seed: u64, worlds: &[&World], outcome: &Outcome)
         events: worlds.iter().map(|world| world.events()).sum(),
         resources: alike(worlds.iter().flat_map(|world| world.resources()).collect()),
         flash: together(&flash),
+        raid: worlds.iter().filter_map(|world| world.raid()).reduce(|all, each| all.with(&each)),
         ..About::of(sheet).inside
     };
     inside.limit = limit::limiting_resource(outcome, &inside);
@@ -64,7 +65,7 @@ pub(super) fn assemble(
     about: &About,
     seed: u64,
 ) -> Result<Outcome, SimError> {
-    let GroupEnd { elapsed, resources, flash, gauges, events, host } =
+    let GroupEnd { elapsed, resources, flash, raid, gauges, events, host } =
         group.ended.take().expect("a stage runs until all its groups have ended");
     let totals = group.board.finish(elapsed, gauges);
     check_utilisation(&resources);
@@ -93,6 +94,7 @@ pub(super) fn assemble(
         flows: totals.inside,
         resources,
         flash: together(&flash),
+        raid,
         gauges: totals.gauges,
         host,
         ..about.inside.clone()

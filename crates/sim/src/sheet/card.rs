@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   link ─► controller ─► channels ─► dies      flash, whose parallel parts are worth drawing
-//!   controller ─► members                       raid0
+//!   controller ─► members                       raid0, raid
 //!   one part for each table of numbers          every other kind, also one that is new
 //! ```
 
@@ -138,7 +138,7 @@ fn levels(sheet: &Sheet) -> Vec<DeviceLevel> {
     // Missing numbers were refused when the sheet was made, and a drawing of less is better than none.
     match sheet.kind.name {
         "flash" => flash(sheet).unwrap_or_default(),
-        "raid0" => raid0(sheet).unwrap_or_default(),
+        "raid0" | "raid" => raid(sheet).unwrap_or_default(),
         "platform" => platform(sheet).unwrap_or_default(),
         _ => tables(sheet),
     }
@@ -258,16 +258,16 @@ fn die(sheet: &Sheet) -> Result<Vec<String>, SheetError> {
     Ok(facts)
 }
 
-fn raid0(sheet: &Sheet) -> Result<Vec<DeviceLevel>, SheetError> {
+fn raid(sheet: &Sheet) -> Result<Vec<DeviceLevel>, SheetError> {
     let mut levels = tables(sheet);
-    let member = sheet.device("raid0.member")?;
+    let member = sheet.device(&format!("{}.member", sheet.kind.name))?;
     for level in &mut levels {
         level.name = LevelName::Other("controller".to_owned());
         level.facts.retain(|fact| !fact.starts_with("member"));
     }
     let mut facts = vec![format!("{}, {}", member.name, member.title)];
     facts.extend(card(&member).levels.iter().filter_map(|level| level.facts.first().cloned()));
-    levels.push(level("drive", sheet.count("raid0.members")?, facts));
+    levels.push(level("drive", sheet.count(&format!("{}.members", sheet.kind.name))?, facts));
     Ok(levels)
 }
 

@@ -67,6 +67,16 @@ impl Sheet {
         self.read(key, value::count)
     }
 
+    /// A [`crate::sheet::Unit::Points`] of times, ns.
+    pub(crate) fn times(&self, key: &str) -> Result<Vec<(u64, u64)>, SheetError> {
+        self.read(key, |text| value::points(text, |time| value::time(time).map(|time| time.0)))
+    }
+
+    /// A [`crate::sheet::Unit::Points`] of counts.
+    pub(crate) fn counts(&self, key: &str) -> Result<Vec<(u64, u64)>, SheetError> {
+        self.read(key, |text| value::points(text, value::count))
+    }
+
     /// Value of a [`crate::sheet::Unit::PerSecond`].
     pub fn per_second(&self, key: &str) -> Result<f64, SheetError> {
         self.read(key, value::per_second)

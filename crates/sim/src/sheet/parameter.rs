@@ -20,6 +20,8 @@ pub enum Unit {
     PerSecond,
     /// A number without unit, like `1.5`.
     Number,
+    /// Points, like `1:2ms 100:3.5ms`: rising counts, each with what is there.
+    Points,
     /// One of these words.
     Word(#[serde(deserialize_with = "list")] &'static [&'static str]),
     /// The name of another sheet, or the path of its file: of this kind, or, without one, any drive.

@@ -60,6 +60,24 @@ pub(crate) fn number(text: &str) -> Result<f64, Unreadable> {
     positive(text).ok_or_else(|| unreadable("not a number", "write it like 1.5"))
 }
 
+/// Points whose counts rise; `read` reads what is at each.
+pub(crate) fn points<T>(
+    text: &str,
+    read: impl Fn(&str) -> Result<T, Unreadable>,
+) -> Result<Vec<(u64, T)>, Unreadable> {
+    let wrong = || unreadable("not a list of points that rise", "write it like \"1:2ms 100:3.5ms\"");
+    let mut points: Vec<(u64, T)> = Vec::new();
+    for point in text.split_whitespace() {
+        let (at, there) = point.split_once(':').ok_or_else(wrong)?;
+        let at = count(at)?;
+        if points.last().is_some_and(|&(last, _)| last >= at) {
+            return Err(wrong());
+        }
+        points.push((at, read(there)?));
+    }
+    if points.is_empty() { Err(wrong()) } else { Ok(points) }
+}
+
 /// Digits and at most one point: no sign, no exponent, no `inf`.
 fn positive(text: &str) -> Option<f64> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -81,6 +99,7 @@ pub(crate) fn read(unit: Unit, text: &str) -> Result<Value, Unreadable> {
         Unit::Count => count(text)?.into(),
         Unit::PerSecond => per_second(text)?.into(),
         Unit::Number => number(text)?.into(),
+        Unit::Points => points(text, |y| Ok(y.to_owned())).map(|_| text.into())?,
         Unit::Word(words) if !words.contains(&text) => {
             return Err(unreadable("no such word", format!("write one of: {}", words.join(", "))));
         }
@@ -103,6 +122,7 @@ mod tests {
         assert_eq!(per_second("3000/s"), Ok(3000.0));
         assert_eq!(number("1.5"), Ok(1.5));
         assert_eq!(count("8"), Ok(8));
+        assert_eq!(points("1:2ms 9:3ms", time), Ok(vec![(1, Nanos(2_000_000)), (9, Nanos(3_000_000))]));
     }
 
     #[test]
@@ -125,6 +145,9 @@ mod tests {
             (Unit::Number, "-1"),
             (Unit::Number, "1e3"),
             (Unit::Word(&["greedy"]), "gredy"),
+            (Unit::Points, ""),
+            (Unit::Points, "1"),
+            (Unit::Points, "1:2ms 1:3ms"),
         ];
         for (unit, text) in units {
             let wrong = check(unit, text, false).expect_err(text);

@@ -90,7 +90,7 @@ fn number(entry: SheetNumber) -> Number {
         Unit::Bytes => text.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64),
         Unit::Count | Unit::Number => text.parse().ok(),
         Unit::Share => text.strip_suffix('%').and_then(|share| share.trim().parse().ok()),
-        Unit::Rate | Unit::PerSecond | Unit::Word(_) | Unit::Device(_) => None,
+        Unit::Rate | Unit::PerSecond | Unit::Points | Unit::Word(_) | Unit::Device(_) => None,
     };
     let words = if let Unit::Word(words) = unit { words } else { &[] };
     let scales = matches!(unit, Unit::Time | Unit::Rate | Unit::Share | Unit::PerSecond | Unit::Number)

@@ -143,6 +143,7 @@ fn absurd(unit: Unit) -> &'static [&'static str] {
         Unit::Count => &["0", "1", "18446744073709551615"],
         Unit::PerSecond => &["0/s", "1e300/s"],
         Unit::Number => &["0", "-1", "nan", "inf", "1e300"],
+        Unit::Points => &["", "0:0", "1:1ns 2:18446744073709551615", "5:none"],
         Unit::Word(_) => &["", "none", "all"],
         Unit::Device(_) => &["", "none", "x5570", "zero", "ahci", "/dev/null"],
     }

@@ -78,6 +78,7 @@ fn written(parameter: &Parameter) -> String {
         Unit::Count => "like 8".to_owned(),
         Unit::PerSecond => "like 3000/s".to_owned(),
         Unit::Number => "like 1.5".to_owned(),
+        Unit::Points => "like \"1:2ms 100:3.5ms\"".to_owned(),
         Unit::Word(words) if words.len() > 8 => format!("a word such as {}", words[0]),
         Unit::Word(words) => words.join(" or "),
         Unit::Device(_) => "a name of `iostack sim list --parts`, or a file".to_owned(),

@@ -46,6 +46,8 @@ pub(super) struct Disk {
     pub(super) sector: u64,
     /// Controller times: of reads (and all else), of writes.
     pub(super) overhead: [u64; 2],
+    /// The same where a cache has the data, or takes them.
+    pub(super) hit_overhead: [u64; 2],
     pub(super) controller: Server,
     pub(super) link: Server,
     pub(super) pace: Pace,
@@ -73,9 +75,26 @@ impl Disk {
         {
             self.free -= 1;
             sim.spend(id, Stage::Admit);
-            let overhead = self.overhead[usize::from(sim.request(id).kind == Kind::Write)];
+            let overhead = self.overhead_of(id, sim);
             sim.wake_at(self.controller.serve(sim.now(), overhead), token(COMMAND, id.0));
         }
+    }
+
+    fn overhead_of(&mut self, id: RequestId, sim: &Sim) -> u64 {
+        let kind = sim.request(id).kind;
+        let index = usize::from(kind == Kind::Write);
+        let [miss, hit] = [self.overhead, self.hit_overhead].map(|times| times[index]);
+        let is_hit = miss != hit
+            && match kind {
+                Kind::Read => {
+                    let (first, count) = self.sectors(id, sim);
+                    self.catch_up(sim.now());
+                    self.remembers(first, first + count)
+                }
+                Kind::Write => self.is_buffered(id, sim),
+                _ => false,
+            };
+        if is_hit { hit } else { miss }
     }
 
     /// First sector and number of sectors of a request.

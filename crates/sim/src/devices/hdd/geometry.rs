@@ -44,15 +44,21 @@ pub(super) struct Geometry {
 impl Geometry {
     /// `zones` zones of equal width, whose sectors per track fall evenly from `outer` to `inner`. No skew yet.
     pub(super) fn new(turn: u64, cylinders: u32, heads: u32, zones: u32, outer: u32, inner: u32) -> Geometry {
+        let zone = |zone: u32| {
+            let first = (u64::from(cylinders) * u64::from(zone) / u64::from(zones)) as u32;
+            (first, outer - ((outer - inner) * zone + zones.saturating_sub(1) / 2) / (zones - 1).max(1))
+        };
+        Geometry::of_zones(turn, cylinders, heads, &(0..zones).map(zone).collect::<Vec<_>>())
+    }
+
+    /// Zones by their first cylinder, 0 to begin with, and sectors per track. No skew yet.
+    pub(super) fn of_zones(turn: u64, cylinders: u32, heads: u32, zones: &[(u32, u32)]) -> Geometry {
         let mut list = Vec::new();
         let mut sectors = 0;
-        for zone in 0..zones {
-            let cylinder = |zone: u32| (u64::from(cylinders) * u64::from(zone) / u64::from(zones)) as u32;
-            let per_track =
-                outer - ((outer - inner) * zone + zones.saturating_sub(1) / 2) / (zones - 1).max(1);
-            list.push(Zone { first_sector: sectors, first_cylinder: cylinder(zone), per_track });
-            let wide = u64::from(cylinder(zone + 1) - cylinder(zone));
-            sectors += wide * u64::from(heads) * u64::from(per_track);
+        for (index, &(first_cylinder, per_track)) in zones.iter().enumerate() {
+            list.push(Zone { first_sector: sectors, first_cylinder, per_track });
+            let end = zones.get(index + 1).map_or(cylinders, |next| next.0);
+            sectors += u64::from(end - first_cylinder) * u64::from(heads) * u64::from(per_track);
         }
         Geometry { turn, heads, sectors, track_skew: 0, cylinder_skew: 0, zones: list }
     }

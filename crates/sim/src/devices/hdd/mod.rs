@@ -45,10 +45,15 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<Part
     let age_limit = time_or(sheet, "hdd.age_limit", u64::MAX)?;
     let (segments, read_ahead) = segments(sheet, sector)?;
     let size = sheet.bytes("hdd.write_cache")?.0 / sector;
+    let overhead = [sheet.time("hdd.read_overhead")?.0, sheet.time("hdd.write_overhead")?.0];
     let disk = Disk {
         capacity: Bytes(capacity.0 / sector * sector),
         sector,
-        overhead: [sheet.time("hdd.read_overhead")?.0, sheet.time("hdd.write_overhead")?.0],
+        overhead,
+        hit_overhead: [
+            time_or(sheet, "hdd.read_hit_overhead", overhead[0])?,
+            time_or(sheet, "hdd.write_hit_overhead", overhead[1])?,
+        ],
         controller: Server::default(),
         link: Server::default(),
         pace: Pace::from_sheet(sheet, "hdd.link")?,
@@ -91,7 +96,19 @@ fn arm(sheet: &Sheet) -> Result<Arm, SheetError> {
     };
     let zones = count_within(sheet, "hdd.zones", 1, u64::from(cylinders).min(1000))? as u32;
     let turn = (60e9 / rpm).round() as u64;
-    let mut geometry = Geometry::new(turn, cylinders, heads, zones, outer as u32, inner as u32);
+    let mut geometry = if sheet.has("hdd.zone_table") {
+        let mut table = vec![(0, outer as u32)];
+        for (first, sectors) in sheet.counts("hdd.zone_table")? {
+            if !(1..u64::from(cylinders)).contains(&first) || !(1..=1 << 20).contains(&sectors) {
+                let what = format!("a zone of {sectors} sectors a track at cylinder {first} of {cylinders}");
+                return Err(sheet.refuse("hdd.zone_table", &what, "begin it at 1 or later, and at the last"));
+            }
+            table.push((first as u32, sectors as u32));
+        }
+        Geometry::of_zones(turn, cylinders, heads, &table)
+    } else {
+        Geometry::new(turn, cylinders, heads, zones, outer as u32, inner as u32)
+    };
     let curve = curve(sheet, cylinders)?;
     let head_switch = sheet.time("hdd.head_switch")?.0;
     let write_settle = sheet.time("hdd.write_settle")?.0;
@@ -114,6 +131,12 @@ fn curve(sheet: &Sheet, cylinders: u32) -> Result<SeekCurve, SheetError> {
             long: time("hdd.seek_long")?,
             each: time("hdd.seek_long_cylinder")?,
         });
+    }
+    if sheet.word("hdd.seek")? == "table" {
+        if !sheet.has("hdd.seek_table") {
+            return Err(sheet.refuse("hdd.seek_table", "a seek table has points", "add them"));
+        }
+        return sheet.times("hdd.seek_table").map(SeekCurve::Table);
     }
     let [single, average, full] = ["hdd.seek_single", "hdd.seek_average", "hdd.seek_full"].map(time);
     SeekCurve::through(single?, average?, full?, cylinders).ok_or_else(|| {

@@ -196,3 +196,46 @@ fn sequential_writes_through_a_cache_pass_at_the_rate_of_the_tracks() {
     let written = seen.rate() * 16_384.0;
     assert!(written > 0.97 * medium && written < 1.03 * medium, "{written} of {medium} B/s");
 }
+
+#[test]
+fn a_seek_table_has_the_mean_of_its_points() {
+    let table = [("hdd.seek", "table"), ("hdd.seek_table", "1:3ms 400:10ms 1961:22ms")];
+    let mut world = hp(&table);
+    let seen = closed_loop(&mut world, 1, 200_000, random(Kind::Read, HP_SECTORS, 4));
+    let time =
+        |d: f64| if d < 400.0 { 3.0 + 7.0 * (d - 1.0) / 399.0 } else { 10.0 + 12.0 * (d - 400.0) / 1561.0 };
+    // Each distance has 2 (n - d) of n^2 pairs.
+    let mean: f64 =
+        (1..1962).map(|d| time(f64::from(d)) * 2.0 * f64::from(1962 - d) / (1962.0 * 1962.0)).sum();
+    near(mean_ms(&seen, Stage::Seek), mean, 0.005);
+}
+
+#[test]
+fn a_zone_table_says_where_tracks_have_how_many_sectors() {
+    let mut world = hp(&[("hdd.zone_table", "100:36 1000:18"), ("hdd.read_overhead", "0")]);
+    let zones = [100 * 19 * 72, 900 * 19 * 36, 962 * 19 * 18_u64];
+    assert_eq!(world.shape().expect("a disk").capacity.0, zones.iter().sum::<u64>() * 512);
+    // A track of each zone, from its beginning: one turn.
+    for (first, sectors) in [(0, 72), (zones[0], 36), (zones[0] + zones[1], 18)] {
+        let seen = closed_loop(&mut world, 1, 1, |_| (Kind::Read, first * 512, sectors * 512));
+        assert_eq!(seen.stage(Stage::Medium), TURN);
+    }
+}
+
+#[test]
+fn hits_and_misses_have_overheads_of_their_own() {
+    let hits = [
+        ("hdd.read_hit_overhead", "100us"),
+        ("hdd.write_hit_overhead", "300us"),
+        ("hdd.write_overhead", "1ms"),
+    ];
+    let mut world = hp(&[&hits[..], &[("hdd.cache", "128KiB"), ("hdd.write_cache", "64KiB")]].concat());
+    let read = closed_loop(&mut world, 1, 2, |_| (Kind::Read, 1 << 20, 4096));
+    assert_eq!((read.latencies[1], read.stage(Stage::Controller)), (100_000 + 409_600, 2_300_000));
+    assert_eq!(closed_loop(&mut world, 1, 1, |_| (Kind::Write, 8 << 20, 4096)).elapsed, 300_000 + 409_600);
+    // Too large for the write cache.
+    assert_eq!(
+        closed_loop(&mut world, 1, 1, |_| (Kind::Write, 0, 128 << 10)).stage(Stage::Controller),
+        1_000_000
+    );
+}

@@ -8,6 +8,7 @@ mod cloud;
 mod dram;
 mod guide;
 mod hdd;
+mod raid;
 mod raid0;
 
 #[test]
@@ -29,6 +30,8 @@ fn impossible_numbers_are_refused_by_name() {
         ("hdd.read_ahead", "1MiB"),
         ("hdd.seek_short", "none"),
         ("hdd.zones", "5000"),
+        ("hdd.zone_table", "1962:9"),
+        ("hdd.seek", "table"),
         ("raid0.members", "0"),
         ("raid0.stripe", "1000B"),
         ("raid0.stripe", "2GiB"),

@@ -53,8 +53,8 @@ pub(super) struct RaidCache {
     dirty: BTreeMap<u64, CachedRun>,
     /// Number and first byte.
     order: BTreeSet<(u64, u64)>,
-    /// The run and how many of its requests are with the members.
-    flights: Vec<Option<(CachedRun, usize)>>,
+    /// The runs and how many of their requests are with the members.
+    flights: Vec<Option<(Vec<CachedRun>, usize)>>,
     /// Clean pages and when they were used; the same by use.
     clean: BTreeMap<u64, u64>,
     ages: BTreeMap<u64, u64>,
@@ -91,20 +91,7 @@ impl RaidCache {
 
     /// These bytes are no longer what they were: neither dirty nor clean.
     pub(super) fn forget(&mut self, first: u64, end: u64) {
-        let before =
-            self.dirty.range(..first).next_back().filter(|(_, run)| run.end > first).map(|(&at, _)| at);
-        let within: Vec<u64> = self.dirty.range(first..end).map(|(&at, _)| at).collect();
-        for at in before.into_iter().chain(within) {
-            let run = self.dirty.remove(&at).expect("it was just found");
-            self.order.remove(&(run.number, run.first));
-            self.used -= run.end.min(end) - run.first.max(first);
-            if run.first < first {
-                self.insert(CachedRun { end: first, ..run });
-            }
-            if run.end > end {
-                self.insert(CachedRun { first: end, ..run });
-            }
-        }
+        self.used -= self.detach(first, end).iter().map(|run| run.end - run.first).sum::<u64>();
         let pages: Vec<u64> =
             self.clean.range(first / self.page..end.div_ceil(self.page)).map(|(&page, _)| page).collect();
         for page in pages {
@@ -112,8 +99,29 @@ impl RaidCache {
         }
     }
 
-    /// The oldest run that may go to the members, and the number of its flight.
-    pub(super) fn take_off(&mut self, at_most: usize) -> Option<(usize, CachedRun)> {
+    /// Takes what is dirty of these bytes out.
+    fn detach(&mut self, first: u64, end: u64) -> Vec<CachedRun> {
+        let before =
+            self.dirty.range(..first).next_back().filter(|(_, run)| run.end > first).map(|(&at, _)| at);
+        let within: Vec<u64> = self.dirty.range(first..end).map(|(&at, _)| at).collect();
+        let mut runs = Vec::new();
+        for at in before.into_iter().chain(within) {
+            let run = self.dirty.remove(&at).expect("it was just found");
+            self.order.remove(&(run.number, run.first));
+            if run.first < first {
+                self.insert(CachedRun { end: first, ..run });
+            }
+            if run.end > end {
+                self.insert(CachedRun { first: end, ..run });
+            }
+            runs.push(CachedRun { first: run.first.max(first), end: run.end.min(end), ..run });
+        }
+        runs
+    }
+
+    /// The oldest run that may go to the members, and the number of its flight. With `row`, all that is dirty of the first of
+    /// its rows of so many bytes goes with it, and none goes to a row in flight.
+    pub(super) fn take_off(&mut self, at_most: usize, row: Option<u64>) -> Option<(usize, Vec<CachedRun>)> {
         let slot = match self.flights.iter().position(Option::is_none) {
             Some(slot) => slot,
             None if self.flights.len() < at_most => {
@@ -122,12 +130,15 @@ impl RaidCache {
             }
             None => return None,
         };
-        let clear = |first: u64| !self.flies(first, self.dirty[&first].end);
-        let &(number, first) = self.order.iter().find(|&&(_, first)| clear(first))?;
-        self.order.remove(&(number, first));
-        let run = self.dirty.remove(&first).expect("runs in order are dirty");
-        self.flights[slot] = Some((run, 0));
-        Some((slot, run))
+        let range = |first: u64| match row {
+            Some(row) => (first / row * row, (first / row + 1) * row),
+            None => (first, self.dirty[&first].end),
+        };
+        let mut ranges = self.order.iter().map(|&(_, first)| range(first));
+        let (first, end) = ranges.find(|&(first, end)| !self.flies(first, end))?;
+        let runs = self.detach(first, end);
+        self.flights[slot] = Some((runs.clone(), 0));
+        Some((slot, runs))
     }
 
     /// So many requests of the flight are with the members.
@@ -137,26 +148,32 @@ impl RaidCache {
 
     /// One of the flight's requests is back. True when it was the last.
     pub(super) fn landed(&mut self, slot: usize) -> bool {
-        let (run, left) = self.flights[slot].as_mut().expect("it took off");
+        let left = &mut self.flights[slot].as_mut().expect("it took off").1;
         *left -= 1;
-        let (run, left) = (*run, *left);
-        if left == 0 {
-            self.flights[slot] = None;
+        if *left > 0 {
+            return false;
+        }
+        for run in self.flights[slot].take().expect("it took off").0 {
             self.used -= run.end - run.first;
             self.remember(run.first, run.end);
         }
-        left == 0
+        true
+    }
+
+    /// Runs in flight.
+    fn flying(&self) -> impl Iterator<Item = &CachedRun> {
+        self.flights.iter().flatten().flat_map(|(runs, _)| runs)
     }
 
     /// True when some of these bytes are in flight.
     pub(super) fn flies(&self, first: u64, end: u64) -> bool {
-        self.flights.iter().flatten().any(|(run, _)| run.first < end && first < run.end)
+        self.flying().any(|run| run.first < end && first < run.end)
     }
 
     /// True when a run with a number below this is not with the members.
     pub(super) fn holds_below(&self, number: u64) -> bool {
         let oldest = self.order.first().is_some_and(|&(oldest, _)| oldest < number);
-        oldest || self.flights.iter().flatten().any(|(run, _)| run.number < number)
+        oldest || self.flying().any(|run| run.number < number)
     }
 
     /// The members' bytes passed through: whole pages of them stay.
@@ -222,14 +239,14 @@ impl RaidCache {
     /// End and stamp of the run that has this byte; the newest counts.
     fn run_with(&self, at: u64) -> Option<(u64, u32)> {
         let dirty = self.dirty.range(..=at).next_back().map(|(_, run)| run);
-        let mut runs = dirty.into_iter().chain(self.flights.iter().flatten().map(|(run, _)| run));
+        let mut runs = dirty.into_iter().chain(self.flying());
         runs.find(|run| run.first <= at && at < run.end).map(|run| (run.end, run.stamp))
     }
 
     /// Begin of the next run.
     fn run_after(&self, at: u64) -> u64 {
         let dirty = self.dirty.range(at + 1..).next().map(|(&first, _)| first);
-        let flying = self.flights.iter().flatten().map(|(run, _)| run.first).filter(|&first| first > at);
+        let flying = self.flying().map(|run| run.first).filter(|&first| first > at);
         dirty.into_iter().chain(flying).min().unwrap_or(u64::MAX)
     }
 }
@@ -274,16 +291,16 @@ mod tests {
     fn bytes_in_flight_are_read_from_the_cache_and_written_again_only_after_they_landed() {
         let mut cache = cache(100);
         write(&mut cache, 0, 8, 1);
-        let (slot, run) = cache.take_off(2).expect("a run");
+        let (slot, runs) = cache.take_off(2, None).expect("a run");
         cache.departed(slot, 2);
-        assert_eq!((run.first, run.end), (0, 8));
+        assert_eq!((runs[0].first, runs[0].end), (0, 8));
         write(&mut cache, 4, 8, 2);
         assert_eq!(places(&mut cache, 0, 8), [(4, Holder::Dirty(1)), (8, Holder::Dirty(2))]);
-        assert_eq!(cache.take_off(2), None);
+        assert_eq!(cache.take_off(2, None), None);
         assert!(cache.holds_below(1) && !cache.landed(slot) && cache.landed(slot));
         assert!(!cache.holds_below(1) && cache.holds_below(2));
         assert_eq!(places(&mut cache, 0, 8), [(4, Holder::Clean), (8, Holder::Dirty(2))]);
-        assert!(cache.take_off(2).is_some());
+        assert!(cache.take_off(2, None).is_some());
     }
 
     #[test]
@@ -303,8 +320,25 @@ mod tests {
     fn a_write_larger_than_the_cache_has_it_to_itself() {
         let mut cache = cache(16);
         assert!(write(&mut cache, 0, 64, 1) && !write(&mut cache, 100, 101, 2));
-        let (slot, _) = cache.take_off(1).expect("a run");
+        let (slot, _) = cache.take_off(1, None).expect("a run");
         cache.departed(slot, 1);
         assert!(cache.landed(slot) && write(&mut cache, 100, 101, 2));
+    }
+    #[test]
+    fn all_that_is_dirty_of_a_row_goes_together_and_what_comes_later_waits() {
+        let mut cache = cache(100);
+        write(&mut cache, 8, 24, 1);
+        write(&mut cache, 0, 4, 2);
+        let spans = |runs: Vec<CachedRun>| runs.iter().map(|run| (run.first, run.end)).collect::<Vec<_>>();
+        let (slot, runs) = cache.take_off(2, Some(16)).expect("a row");
+        assert_eq!(spans(runs), [(0, 4), (8, 16)]);
+        cache.departed(slot, 1);
+        write(&mut cache, 4, 8, 3);
+        assert_eq!(cache.take_off(2, Some(16)).map(|(_, runs)| spans(runs)), Some(vec![(16, 24)]));
+        assert!(cache.landed(slot));
+        assert_eq!(
+            (cache.used, cache.take_off(2, Some(16)).map(|(_, runs)| spans(runs))),
+            (12, Some(vec![(4, 8)]))
+        );
     }
 }
