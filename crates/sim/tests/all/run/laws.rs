@@ -186,15 +186,19 @@ fn no_flash_drive_by_chance_has_a_maximum_without_a_cause() {
     for seed in 0..200 {
         let mut rng = Rng::from_seed(seed);
         let (sheet, what) = (flash(&mut rng), format!("seed {seed}"));
-        if std::env::var("SEED").is_ok_and(|s| s == seed.to_string()) { println!("SHEET {:?}", sheet.entries().into_iter().map(|e| format!("{}={}", e.key, e.text)).collect::<Vec<_>>()); }
-        match run(&sheet, &[job(&mut rng)], &RunOptions::seeded(seed)) {
+        let mut asked = job(&mut rng);
+        // With both, a job of too few I/Os waits for a batch that is never full.
+        if asked.sync != Sync::default() {
+            asked.batch = Batch::default();
+        }
+        match run(&sheet, &[asked], &RunOptions::seeded(seed)) {
             Ok(ran) => {
                 check(&ran.outcomes[0], &what);
                 let flows = ran.outcomes[0].inside.iter().flat_map(|inside| &inside.flows);
                 flows.flat_map(|flow| &flow.slowest).for_each(|(stage, _)| held[*stage as usize] += 1);
             }
             Err(SimError::Unstable { .. }) => {}
-            Err(error) => println!("BAD {what}: {error}"),
+            Err(error) => panic!("{what}: {error}"),
         }
     }
     // Chance has met each of them.

@@ -68,8 +68,8 @@ fn steady_writes_are_level_on_each_drive_that_is_shipped() {
     }
     assert_level("datacentre", &[&steady[..], &[("flash.capacity", "384GB")]].concat(), (5, 10));
     for full in ["direct", "fold"] {
-        let part = [&steady[..], &[("flash.capacity", "200GB"), ("slc.size", "2GiB"), ("slc.full", full)]];
+        let part = [&steady[..], &[("flash.capacity", "200GB"), ("slc.size", "1GiB"), ("slc.full", full)]];
         assert_level("tlc-1t", &part.concat(), (5, 10));
-        assert_level("qlc-2t", &part.concat(), (5, 10));
+        assert_level("qlc-2t", &part.concat(), (30, 10));
     }
 }
