@@ -53,7 +53,8 @@ fn slowest(flow: &InsideFlow) -> Option<String> {
     let told = causes.iter().map(|(stage, time)| format!("{time} {} ({})", stage.name(), stage.meaning()));
     let rest = (rest > 0).then(|| format!("{} in other stages", Nanos(rest)));
     let (way, whole) = (flow.direction.name(), Nanos(flow.whole.max_ns));
-    (!causes.is_empty()).then(|| format!("The slowest {way} took {whole}: {}.", told.chain(rest).joined(", ")))
+    (!causes.is_empty())
+        .then(|| format!("The slowest {way} took {whole}: {}.", told.chain(rest).joined(", ")))
 }
 
 /// Words for how late answers left a served drive.
@@ -368,7 +369,8 @@ mod tests {
         flow.slowest.push((Stage::Collect, Nanos(9_000_000)));
         flow.whole.max_ns = 9_312_000;
         let (way, told) = (flow.direction.name(), slowest(&flow).expect("it is known"));
-        let begins = format!("The slowest {way} took 9.31 ms: 9 ms collect (waiting for garbage collection), ");
+        let begins =
+            format!("The slowest {way} took 9.31 ms: 9 ms collect (waiting for garbage collection), ");
         assert!(told.starts_with(&begins) && told.ends_with("5 us in other stages."), "{told}");
     }
 

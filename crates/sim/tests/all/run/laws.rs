@@ -189,7 +189,7 @@ fn no_flash_drive_by_chance_has_a_maximum_without_a_cause() {
         let mut asked = job(&mut rng);
         // With both, a job of too few I/Os waits for a batch that is never full.
         if asked.sync != Sync::default() {
-            asked.batch = Batch::default();
+            asked.batch = Batch { submit: 1, complete_min: 1 };
         }
         match run(&sheet, &[asked], &RunOptions::seeded(seed)) {
             Ok(ran) => {
