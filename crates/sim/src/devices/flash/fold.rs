@@ -76,7 +76,7 @@ impl Ssd {
             return false;
         }
         die.turn = (die.turn + 1) % planes;
-        die.collector.spend(count as usize);
+        die.collector.spend(count as u32);
         self.program_moved(number, Phase::FoldProgramming, count, sim)
     }
 

@@ -178,7 +178,7 @@ impl Ssd {
                 } else {
                     self.fill(number, &mut group);
                 }
-                self.dies[number as usize].collector.spend(group.len());
+                self.dies[number as usize].collector.spend(group.len() as u32);
             }
         }
         let empty = group.is_empty();
@@ -220,7 +220,7 @@ impl Ssd {
             group.push(page);
         }
         if self.spec.slc.is_some_and(|spec| slc.room(number) < spec.paced) {
-            spend(&mut self.dies[number as usize].fold.earned, group.len());
+            spend(&mut self.dies[number as usize].fold.earned, group.len() as u32);
         }
         room > 0
     }

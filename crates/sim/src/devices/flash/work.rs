@@ -23,8 +23,8 @@ pub(super) struct PlaneWork {
 pub(super) const PAGE: i64 = 1 << 16;
 
 /// Takes so many pages, which one program writes, from what was earned; all but the first may be owed.
-pub(super) fn spend(earned: &mut i64, pages: usize) {
-    let pages = pages as i64;
+pub(super) fn spend(earned: &mut i64, pages: u32) {
+    let pages = i64::from(pages);
     *earned = (*earned - pages * PAGE).max((*earned).min((1 - pages) * PAGE));
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Collector {
 
 impl Collector {
     /// The host has written, or pages were folded.
-    pub(super) fn spend(&mut self, pages: usize) {
+    pub(super) fn spend(&mut self, pages: u32) {
         spend(&mut self.earned, pages);
     }
 
