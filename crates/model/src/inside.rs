@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Bins, Bytes, Direction, Stage};
+use crate::{Bins, Bytes, Direction, Nanos, Stage};
 
 /// Insight of a simulation into its own run.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -109,6 +109,9 @@ pub struct InsideFlow {
     /// Each stage that took time in any I/O, in the order of the way. Each histogram counts every I/O, with 0 where the
     /// I/O did not pass the stage. An I/O of several parts has the stages of the part that ended last.
     pub stages: Vec<(Stage, Bins)>,
+    /// The slowest of them, the first if there are several: the stages that took any of its time. Their sum is the maximum.
+    #[serde(default)]
+    pub slowest: Vec<(Stage, Nanos)>,
 }
 
 /// Resources that are alike, such as all dies.

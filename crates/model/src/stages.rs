@@ -63,6 +63,8 @@ pub enum Stage {
     Buffer,
     /// Inside: waiting while garbage collection has the die or the free blocks.
     Collect,
+    /// Inside: waiting while the die moves pages out of its fast blocks, those with one bit a cell.
+    Fold,
     /// Inside: waiting for the die while it serves another request.
     DieWait,
     /// Inside: the die senses, programs or erases.
@@ -131,7 +133,7 @@ impl Stage {
 }
 
 /// Name, meaning and part of each stage, in the order of a request's way.
-const STAGES: [(Stage, &str, &str, Part); 27] = [
+const STAGES: [(Stage, &str, &str, Part); 28] = [
     (Stage::Late, "late", "meant to start, not started yet", Part::Platform),
     (Stage::Submit, "submit", "system call, VFS, file system", Part::Platform),
     (Stage::Queue, "queue", "bio to request: split, merge, tag", Part::Platform),
@@ -145,6 +147,7 @@ const STAGES: [(Stage, &str, &str, Part); 27] = [
     (Stage::Buffer, "buffer", "waiting for room in the write buffer", Part::Device),
     (Stage::Throttle, "throttle", "held back by a limit of rate", Part::Device),
     (Stage::Collect, "collect", "waiting for garbage collection", Part::Device),
+    (Stage::Fold, "fold", "waiting for the SLC cache to be emptied", Part::Device),
     (Stage::DieWait, "die wait", "waiting for a die that serves others", Part::Device),
     (Stage::Die, "die", "sensing, programming or erasing cells", Part::Device),
     (Stage::Channel, "channel", "between die and controller", Part::Device),

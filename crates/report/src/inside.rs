@@ -2,25 +2,30 @@
 //!
 //!   limit   the resource that was busy, and why that limits
 //!   fall    where the rate fell, and what had run out by then
+//!   slowest what held the slowest request
 //!   flash   what garbage collection cost
 //!   members what one I/O of the host costs an array
 //!
 //! Sentences for a reader who knows nothing of the device, the same on the screen and on the page. They say what the
 //! outcome holds: a cause is named only where its gauge ran out when the rate fell. Start reading at [`reasons`].
 
-use iostack_model::{Bins, FlashUse, Gauge, Inside, IntervalFlow, Limiting, Nanos, Outcome, RaidUse};
+use std::cmp::Reverse;
+
+use iostack_model::{Bins, FlashUse, Gauge, Inside, InsideFlow, IntervalFlow, Limiting, Nanos, Outcome, RaidUse};
 
 use crate::lists::Joined;
 use crate::text::format::{capitalised, count, rate, significant};
 
 /// The rate must fall by this share for a fall to be told.
 const FALL: f64 = 0.2;
+/// So many stages of the slowest request are named.
+const CAUSES: usize = 3;
 /// Share of a gauge's range that counts as its end.
 const END: f64 = 0.05;
 /// A gauge that moves by less than this share of its largest value is level.
 const LEVEL: f64 = 0.2;
 
-/// The labelled sentences, in the order in which they answer: `limit`, `cliff`, `flash`, `wear`.
+/// The labelled sentences, in the order in which they answer: `limit`, `cliff`, `slowest`, `flash`, `wear`.
 pub(crate) fn reasons(outcome: &Outcome, inside: &Inside) -> Vec<(&'static str, String)> {
     let mut told = vec![("limit", limit(inside))];
     told.extend(over_time(outcome, inside).into_iter().map(|sentence| ("cliff", sentence)));
@@ -28,6 +33,7 @@ pub(crate) fn reasons(outcome: &Outcome, inside: &Inside) -> Vec<(&'static str, 
         let both = "All other figures are means over the time before and after; measure later (ramp) to see one alone.";
         told.push(("", both.to_owned()));
     }
+    told.extend(inside.flows.iter().filter_map(slowest).map(|sentence| ("slowest", sentence)));
     if let Some(flash) = &inside.flash {
         told.extend(amplification(flash).map(|sentence| ("flash", sentence)));
         // A load that writes nothing leaves the blocks as they were.
@@ -42,6 +48,18 @@ pub(crate) fn reasons(outcome: &Outcome, inside: &Inside) -> Vec<(&'static str, 
     }
     told.extend(inside.late.as_ref().and_then(late).map(|sentence| ("late", sentence)));
     told
+}
+
+/// What held the slowest request of a direction: the stages with most of its time.
+fn slowest(flow: &InsideFlow) -> Option<String> {
+    let mut causes = flow.slowest.clone();
+    causes.sort_by_key(|(_, time)| Reverse(*time));
+    let rest: u64 = causes.drain(causes.len().min(CAUSES)..).map(|(_, time)| time.0).sum();
+    let told = causes.iter().map(|(stage, time)| format!("{time} {} ({})", stage.name(), stage.meaning()));
+    let rest = (rest > 0).then(|| format!("{} in other stages", Nanos(rest)));
+    let (way, whole) = (flow.direction.name(), Nanos(flow.whole.max_ns));
+    (!causes.is_empty())
+        .then(|| format!("The slowest {way} took {whole}: {}.", told.chain(rest).joined(", ")))
 }
 
 /// Words for how late answers left a served drive.
@@ -351,6 +369,8 @@ fn wear(flash: &FlashUse) -> String {
 
 #[cfg(test)]
 mod tests {
+    use iostack_model::Stage;
+
     use super::*;
     use crate::fixture;
 
@@ -396,6 +416,21 @@ mod tests {
             told.contains("the free blocks were used up") && told.contains("garbage collection"),
             "{told}"
         );
+    }
+
+    #[test]
+    fn what_held_the_slowest_request_is_told_with_its_longest_stages_first() {
+        let made = sustained();
+        let mut flow = inside(&made).flows[0].clone();
+        assert_eq!(slowest(&flow), None, "the fixture is older");
+        let stages = [(Stage::Link, 5_000), (Stage::Controller, 7_000), (Stage::Buffer, 300_000)];
+        flow.slowest = stages.map(|(stage, time)| (stage, Nanos(time))).to_vec();
+        flow.slowest.push((Stage::Collect, Nanos(9_000_000)));
+        flow.whole.max_ns = 9_312_000;
+        let (way, told) = (flow.direction.name(), slowest(&flow).expect("it is known"));
+        let begins =
+            format!("The slowest {way} took 9.31 ms: 9 ms collect (waiting for garbage collection), ");
+        assert!(told.starts_with(&begins) && told.ends_with("5 us in other stages."), "{told}");
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl<'a> Colours<'a> {
 pub(crate) fn slot(stage: Stage) -> usize {
     match stage {
         Stage::Channel => 0,
-        Stage::Collect | Stage::Rotate | Stage::Throttle => 1,
+        Stage::Collect | Stage::Fold | Stage::Rotate | Stage::Throttle => 1,
         Stage::Die | Stage::Medium => 2,
         Stage::Controller | Stage::Seek => 3,
         Stage::Link => 4,

@@ -255,8 +255,8 @@ impl Ftl {
 
     /// Pages of a block, valid or not.
     #[inline]
-    pub fn block_pages(&self) -> u64 {
-        u64::from(self.per_block.get())
+    pub fn block_pages(&self) -> i64 {
+        i64::from(self.per_block.get())
     }
 
     #[inline]

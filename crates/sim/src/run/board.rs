@@ -34,6 +34,29 @@ struct OpenSlice {
     flow: IntervalFlow,
 }
 
+/// The slowest request so far: its latency, and the stages that took any of it.
+#[derive(Default)]
+struct Slowest {
+    latency: u64,
+    stages: Vec<(usize, u64)>,
+}
+
+impl Slowest {
+    #[cold]
+    fn replace(&mut self, request: &Request, late: u64, latency: u64) {
+        self.latency = latency;
+        self.stages.clear();
+        self.stages.extend((late > 0).then_some((Stage::Late as usize, late)));
+        self.stages.extend(request.stages());
+    }
+
+    /// In the order of the way.
+    fn by_stage(&self) -> Vec<(Stage, Nanos)> {
+        let time = |stage: Stage| self.stages.iter().find(|(index, _)| *index == stage as usize);
+        Stage::WAY.iter().filter_map(|&stage| Some((stage, Nanos(time(stage)?.1)))).collect()
+    }
+}
+
 /// Everything, at the end.
 pub(super) struct Totals {
     pub(super) flows: [Flow; 3],
@@ -70,6 +93,7 @@ pub(super) struct Board {
     totals: Box<[FlowTally; 3]>,
     /// Times by direction and stage, of those that took any.
     stages: [[Option<Box<Recorder>>; STAGES]; 3],
+    slowest: [Slowest; 3],
     sync: Recorder,
     open: Box<OpenSlice>,
     /// Slices that have ended.
@@ -140,6 +164,9 @@ impl Board {
         for (index, ns) in request.stages() {
             record(index, ns);
             sum += ns;
+        }
+        if sum > self.slowest[direction].latency {
+            self.slowest[direction].replace(request, late, sum);
         }
         assert!(sum == now - start, "the stages of a request add up to {sum} of {} ns", now - start);
     }
@@ -298,7 +325,10 @@ impl Board {
         let stages: Vec<(Stage, Bins)> = taken.collect();
         let sum: u64 = stages.iter().map(|(_, bins)| bins.sum_ns).sum();
         assert!(sum == whole.sum_ns, "stages of {sum} ns in {} ns of latency", whole.sum_ns);
-        Some(InsideFlow { direction, whole, stages })
+        let slowest = self.slowest[direction as usize].by_stage();
+        let sum: u64 = slowest.iter().map(|(_, time)| time.0).sum();
+        assert!(sum == whole.max_ns, "{direction:?}: {sum} of {} ns of the slowest are known", whole.max_ns);
+        Some(InsideFlow { direction, whole, stages, slowest })
     }
 }
 

@@ -10,7 +10,8 @@
 //! (`flash.multi_plane`) sense, program and erase together. Data passes through the controller (no copy-back).
 //!
 //! Writes that wait for blocks are not held up until a whole block is won: moving `v` valid pages of a block of `n` wins room
-//! for `n - v`, so that for each page moved the host may write `(n - v) / v`. Without this the dies, which run out of blocks
+//! for `n - v`, so that for each page moved `(n - v) / v` may be written there: by the host, or when the SLC cache is folded. A
+//! program that takes more than is left owes the rest. Without this (`gc.pacing = "block"`) the dies, which run out of blocks
 //! at about the same time, would all stop for seconds on a drive whose victims are nearly full. It takes three free blocks
 //! (`gc.free_low`): one that the host may open, one that moved pages may open, one that is being won.
 
@@ -48,7 +49,7 @@ impl Ssd {
                 break;
             }
             let Some(victim) = self.ftl.victim(plane) else { continue };
-            let (pages, valid) = (self.ftl.block_pages(), u64::from(self.ftl.valid_pages(victim)));
+            let (pages, valid) = (self.ftl.block_pages(), i64::from(self.ftl.valid_pages(victim)));
             let Collector { planes: works, earned, .. } = &mut self.dies[number as usize].collector;
             // A block without valid pages is won by an erase alone.
             let won = if valid == 0 { pages * PAGE } else { 0 };
@@ -106,7 +107,7 @@ impl Ssd {
         let pages = if folds { die.fold.held.len() as u64 } else { die.collector.sensed };
         let until = self.transfer(number, pages, sim.now());
         let die = &mut self.dies[number as usize];
-        die.turn_to(Phase::MoveLeaving, sim.now());
+        die.turn_to(if folds { Phase::FoldLeaving } else { Phase::MoveLeaving }, sim.now());
         die.until = until;
         die.account.extend(until);
         sim.wake_at(until, token(DIE, number));
@@ -136,13 +137,13 @@ impl Ssd {
             return false;
         }
         let pages = programming.len() as u64;
-        self.program_moved(number, pages, sim)
+        self.program_moved(number, Phase::MoveProgramming, pages, sim)
     }
 
     /// Programs so many moved or folded pages.
-    pub(super) fn program_moved(&mut self, number: u32, pages: u64, sim: &mut Sim) -> bool {
+    pub(super) fn program_moved(&mut self, number: u32, phase: Phase, pages: u64, sim: &mut Sim) -> bool {
         let loaded = self.transfer(number, pages, sim.now());
-        self.work(number, Phase::MoveProgramming, loaded, self.spec.die.cells.program, sim.now(), sim);
+        self.work(number, phase, loaded, self.spec.die.cells.program, sim.now(), sim);
         true
     }
 

@@ -8,6 +8,8 @@
 //!
 //! A die does one thing at a time and is busy until its data has left the page register.
 
+use iostack_model::Stage;
+
 use super::buffer::NONE;
 use super::work::{Collector, PlaneWork};
 use crate::engine::{Account, Time};
@@ -26,23 +28,46 @@ pub(super) enum Phase {
     Programming,
     /// Pages to be moved: the cells.
     MoveSensing,
-    /// The same of pages of the blocks with one bit a cell, on their way to others.
-    FoldSensing,
-    /// Sensed pages leave, to be moved or folded.
+    /// Sensed pages leave.
     MoveLeaving,
-    /// Moved or folded pages are programmed elsewhere.
+    /// Moved pages are programmed elsewhere.
     MoveProgramming,
     Erasing,
+    /// The same with pages of the blocks with one bit a cell, on their way to others.
+    FoldSensing,
+    FoldLeaving,
+    FoldProgramming,
     FoldErasing,
     /// Interrupting a program or an erase.
     Suspending,
 }
 
 impl Phase {
-    /// Garbage collection or folding has the die.
+    /// Garbage collection has the die.
     #[inline]
     pub(super) fn collects(self) -> bool {
-        (Phase::MoveSensing as u8..=Phase::FoldErasing as u8).contains(&(self as u8))
+        (Phase::MoveSensing as u8..=Phase::Erasing as u8).contains(&(self as u8))
+    }
+
+    /// Folding has the die.
+    #[inline]
+    pub(super) fn folds(self) -> bool {
+        (Phase::FoldSensing as u8..=Phase::FoldErasing as u8).contains(&(self as u8))
+    }
+}
+
+/// Times of collecting and of folding, ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moves {
+    pub(super) collected: u64,
+    pub(super) folded: u64,
+}
+
+impl Moves {
+    /// The time since then, as stages of whoever waited.
+    #[inline]
+    pub(super) fn since(self, then: Moves) -> [(Stage, u64); 2] {
+        [(Stage::Collect, self.collected - then.collected), (Stage::Fold, self.folded - then.folded)]
     }
 }
 
@@ -60,8 +85,8 @@ pub(super) struct ReadSlot {
     /// The page is in the blocks with one bit a cell.
     pub(super) slc: bool,
     pub(super) since: Time,
-    /// Time that collection had taken when the wait began: of the die for reads, of all dies for writes.
-    pub(super) collected: u64,
+    /// Time that moving had taken when the wait began: of the die for reads, of all dies for writes.
+    pub(super) moved: Moves,
     /// Time of dies that wrote or collected, of all.
     pub(super) worked: u64,
 }
@@ -76,7 +101,7 @@ impl ReadSlot {
         rest: false,
         slc: false,
         since: 0,
-        collected: 0,
+        moved: Moves { collected: 0, folded: 0 },
         worked: 0,
     };
 }
@@ -116,10 +141,10 @@ pub(super) struct Die {
     /// There may be something to collect or to fold.
     pub(super) dirty: bool,
     pub(super) erases: u32,
-    /// Time that collection had the die, until the present step.
-    collected: u64,
-    /// Start of the present step of collection.
-    collecting_since: Time,
+    /// Time that collection and folding had the die, until the present step.
+    moved: Moves,
+    /// Start of the present step of theirs.
+    moving_since: Time,
 }
 
 impl Die {
@@ -128,18 +153,22 @@ impl Die {
         Die { channel, rank, collector, reads: (NONE, NONE), active: NONE, dirty: true, ..Die::default() }
     }
 
-    /// Time that collection has had the die.
+    /// Time that collection and folding have had the die.
     #[inline]
-    pub(super) fn collected(&self, now: Time) -> u64 {
-        self.collected + if self.phase.collects() { now - self.collecting_since } else { 0 }
+    pub(super) fn moved(&self, now: Time) -> Moves {
+        let mut moved = self.moved;
+        if self.phase.collects() {
+            moved.collected += now - self.moving_since;
+        } else if self.phase.folds() {
+            moved.folded += now - self.moving_since;
+        }
+        moved
     }
 
     #[inline]
     pub(super) fn turn_to(&mut self, phase: Phase, now: Time) {
-        if self.phase.collects() || phase.collects() {
-            self.collected = self.collected(now);
-            self.collecting_since = now;
-        }
+        self.moved = self.moved(now);
+        self.moving_since = now;
         self.phase = phase;
     }
 }
@@ -188,38 +217,42 @@ impl Idle {
     }
 }
 
-/// Meter of writing and collecting, of all dies: it tells which share of a wait collection caused.
+/// Meter of writing and moving, of all dies: it tells which share of a wait collection and folding caused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Meter {
+    /// Dies at work, and those of them that collect and fold.
     working: u64,
     collecting: u64,
+    folding: u64,
     worked: u64,
-    collected: u64,
+    moved: Moves,
     at: Time,
 }
 
 impl Meter {
-    /// Times until now: of dies collecting, and of dies writing or collecting.
-    pub(super) fn read(&mut self, now: Time) -> (u64, u64) {
+    /// Times until now: of dies collecting and folding, and of dies writing or moving.
+    pub(super) fn read(&mut self, now: Time) -> (Moves, u64) {
         // One step ends and the next begins at the same moment.
         if now == self.at {
-            return (self.collected, self.worked);
+            return (self.moved, self.worked);
         }
-        self.worked += self.working * (now - self.at);
-        self.collected += self.collecting * (now - self.at);
+        let time = now - self.at;
+        self.worked += self.working * time;
+        self.moved.collected += self.collecting * time;
+        self.moved.folded += self.folding * time;
         self.at = now;
-        (self.collected, self.worked)
+        (self.moved, self.worked)
     }
 
-    /// A die begins or ends a program or a step of collection.
-    pub(super) fn change(&mut self, now: Time, begins: bool, collects: bool) {
+    /// A die begins or ends a program or a step of moving.
+    pub(super) fn change(&mut self, now: Time, begins: bool, phase: Phase) {
         self.read(now);
-        let (working, collecting) = (1, u64::from(collects));
-        if begins {
-            (self.working, self.collecting) = (self.working + working, self.collecting + collecting);
-        } else {
-            (self.working, self.collecting) = (self.working - working, self.collecting - collecting);
-        }
+        let change = |count: &mut u64, by: bool| {
+            *count = if begins { *count + u64::from(by) } else { *count - u64::from(by) };
+        };
+        change(&mut self.working, true);
+        change(&mut self.collecting, phase.collects());
+        change(&mut self.folding, phase.folds());
     }
 }
 
@@ -232,4 +265,6 @@ pub(super) struct Fold {
     pub(super) taken: u32,
     /// Pages of the log that are folded and not yet erased.
     pub(super) folded: u32,
+    /// Pages that the host may write to the last room of the log before more is folded, in parts of [`PAGE`](super::work::PAGE).
+    pub(super) earned: i64,
 }

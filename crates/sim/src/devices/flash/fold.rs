@@ -4,11 +4,13 @@
 //!   sense some of the log's first pages, leave ──► program them in other blocks ──► erase when a block of the log is through
 //! ```
 //!
-//! Done by dies that have nothing else to do, and with `slc.full = fold` also when a write finds the log full.
+//! Done by dies that have nothing else to do, and with `slc.full = fold` also when a write finds the log full. Writes then
+//! get the room of its last block as it is won: one page for each page that was folded.
 
 use super::die::Phase;
 use super::spec::{PLANES_MAX, ReadsTogether};
 use super::ssd::Ssd;
+use super::work::PAGE;
 use crate::engine::Sim;
 use crate::ftl::Stream;
 
@@ -16,7 +18,15 @@ impl Ssd {
     /// Writes wait for the die's log.
     pub(super) fn must_fold(&self, number: u32) -> bool {
         let queue = self.queue_at(number);
-        self.slc.as_ref().is_some_and(|slc| slc.room(number) == 0) && self.writable(queue)
+        self.slc.is_some() && self.slc_room(number) == 0 && self.writable(queue)
+    }
+
+    /// Pages that the die's log takes now: of its last block only as many as were folded.
+    pub(super) fn slc_room(&self, number: u32) -> u32 {
+        let (Some(slc), Some(spec)) = (&self.slc, &self.spec.slc) else { return 0 };
+        let room = slc.room(number);
+        let paced = room <= spec.paced && self.dies[number as usize].fold.earned < PAGE;
+        if paced { 0 } else { room }
     }
 
     /// Goes on folding in a die; false when there is nothing to do, or no room for it.
@@ -25,13 +35,6 @@ impl Ssd {
             return false;
         }
         self.fold_program(number, sim) || self.fold_erase(number, sim) || self.fold_sense(number, sim)
-    }
-
-    /// Pages of the log that are erased together.
-    fn fold_block(&self) -> u32 {
-        let planes = if self.spec.die.writes_together { self.layout.counts.planes } else { 1 };
-        let slc = self.spec.slc.expect("only what is there is folded");
-        slc.pages_per_die.min(self.spec.pages_per_block * planes)
     }
 
     /// Senses what is valid among the next pages of the log.
@@ -45,6 +48,8 @@ impl Ssd {
             return false;
         }
         while fold.held.is_empty() {
+            let block = i64::from(self.spec.slc.expect("it is there").block);
+            fold.earned = (fold.earned + i64::from(fold.taken) * PAGE).min(block * PAGE);
             fold.folded += std::mem::take(&mut fold.taken);
             fold.taken = (slc.count(number) - fold.folded).min(self.spec.unit * planes);
             if fold.taken == 0 {
@@ -71,7 +76,8 @@ impl Ssd {
             return false;
         }
         die.turn = (die.turn + 1) % planes;
-        self.program_moved(number, count, sim)
+        die.collector.spend(count as u32);
+        self.program_moved(number, Phase::FoldProgramming, count, sim)
     }
 
     /// Gives a page of the log a place in another block; false when there is no room for it now.
@@ -102,7 +108,7 @@ impl Ssd {
 
     /// Erases a block of the log that is folded.
     fn fold_erase(&mut self, number: u32, sim: &mut Sim) -> bool {
-        let block = self.fold_block();
+        let block = self.spec.slc.expect("only what is there is folded").block;
         let die = &mut self.dies[number as usize];
         if !die.fold.held.is_empty() || die.fold.folded < block {
             return false;
@@ -115,7 +121,7 @@ impl Ssd {
 
     /// It is erased.
     pub(super) fn fold_erased(&mut self, number: u32, sim: &mut Sim) {
-        let block = self.fold_block();
+        let block = self.spec.slc.expect("only what is there is folded").block;
         self.dies[number as usize].fold.folded -= block;
         self.slc.as_mut().expect("it is there").release(number, block);
         self.counts.slc_erases += 1;

@@ -3,7 +3,7 @@
 use iostack_model::Stage;
 
 use super::buffer::{NONE, PageStep};
-use super::die::{Phase, ReadSlot};
+use super::die::{Moves, Phase, ReadSlot};
 use super::ssd::{DIE, INNER, LEFT, MERGED, Ssd};
 use crate::engine::{RequestId, Sim, Time, token};
 use crate::ftl::PhysicalPage;
@@ -70,11 +70,11 @@ impl Ssd {
     pub(super) fn enqueue(&mut self, number: u32, id: u32, sim: &mut Sim) {
         let now = sim.now();
         let die = &mut self.dies[number as usize];
-        let (phase, rank, erases, collected) = (die.phase, die.rank, die.erases, die.collected(now));
+        let (phase, rank, erases, moved) = (die.phase, die.rank, die.erases, die.moved(now));
         if phase == Phase::Idle {
             self.idle.remove(rank);
             let slot = self.slot(id);
-            (slot.next, slot.since, slot.collected) = (NONE, now, collected);
+            (slot.next, slot.since, slot.moved) = (NONE, now, moved);
             self.dies[number as usize].active = id;
             return self.sense(number, now, sim);
         }
@@ -86,7 +86,7 @@ impl Ssd {
             return self.answer_from_collector(id, sim);
         }
         let slot = self.slot(id);
-        (slot.next, slot.since, slot.collected, slot.erases) = (NONE, now, collected, erases);
+        (slot.next, slot.since, slot.moved, slot.erases) = (NONE, now, moved, erases);
         let die = &mut self.dies[number as usize];
         let last = std::mem::replace(&mut die.reads.1, id);
         match last {
@@ -120,11 +120,11 @@ impl Ssd {
         let since = slot.since;
         let die = &mut self.dies[number as usize];
         die.active = first;
-        let (collected, more) = (die.collected(sim.now()), die.reads.0 != NONE);
+        let (moved, more) = (die.moved(sim.now()), die.reads.0 != NONE);
         if more && self.shares {
             self.gather(number, first);
         }
-        self.charge_die_wait(first, collected, sim);
+        self.charge_die_wait(first, moved, sim);
         self.sense(number, since, sim);
         true
     }
@@ -163,15 +163,18 @@ impl Ssd {
         self.read(RequestId(id), sim);
     }
 
-    /// Charges the wait of reads: to collection as long as it had the die, else to other requests.
+    /// Charges the wait of reads: to collection and folding as long as they had the die, else to other requests.
     #[inline]
-    fn charge_die_wait(&mut self, mut id: u32, collected: u64, sim: &mut Sim) {
+    fn charge_die_wait(&mut self, mut id: u32, moved: Moves, sim: &mut Sim) {
         while id != NONE {
             let slot = self.slot_of(id);
             if id & INNER == 0 {
-                if collected > slot.collected {
-                    let until = slot.since + (collected - slot.collected);
-                    sim.spend_until(RequestId(id), Stage::Collect, until);
+                let mut until = slot.since;
+                for (stage, time) in moved.since(slot.moved) {
+                    if time > 0 {
+                        until += time;
+                        sim.spend_until(RequestId(id), stage, until);
+                    }
                 }
                 sim.spend(RequestId(id), Stage::DieWait);
             }

@@ -9,7 +9,7 @@ use super::buffer::{BufferedPage, NONE};
 use super::die::Phase;
 use super::spec::PLANES_MAX;
 use super::ssd::{DIE, LOADED, Ssd};
-use super::work::PAGE;
+use super::work::{PAGE, spend};
 use crate::engine::{RequestId, Sim, Time, token};
 use crate::ftl::{Stream, Urgency};
 
@@ -27,8 +27,8 @@ impl Ssd {
             Phase::Register => self.leave(number, sim),
             Phase::Programming => self.programmed(number, sim),
             Phase::MoveSensing | Phase::FoldSensing => self.pages_sensed(number, sim),
-            Phase::MoveLeaving => self.worked(number, sim),
-            Phase::MoveProgramming => self.move_programmed(number, sim),
+            Phase::MoveLeaving | Phase::FoldLeaving => self.worked(number, sim),
+            Phase::MoveProgramming | Phase::FoldProgramming => self.move_programmed(number, sim),
             Phase::Erasing => self.erased(number, sim),
             Phase::FoldErasing => self.fold_erased(number, sim),
             Phase::Suspending => self.next(number, sim),
@@ -94,7 +94,8 @@ impl Ssd {
 
     /// Writes wait for blocks of this die, and have used what collection has won for them.
     fn collects_first(&self, number: u32) -> bool {
-        self.urgent(number) && self.dies[number as usize].collector.earned < PAGE
+        let waits = self.spec.level && self.dies[number as usize].collector.earned < PAGE;
+        waits && self.urgent(number) && self.slc_room(number) == 0
     }
 
     /// Writes wait for blocks of this die.
@@ -171,11 +172,16 @@ impl Ssd {
         match cache {
             Some(slc) if self.fill_slc(number, queue, &mut group) => cells = slc.cells,
             Some(slc) if !slc.direct => {}
-            _ if self.spec.fixed => self.fill_fixed(number, &mut group),
-            _ => self.fill(number, &mut group),
+            _ => {
+                if self.spec.fixed {
+                    self.fill_fixed(number, &mut group);
+                } else {
+                    self.fill(number, &mut group);
+                }
+                self.dies[number as usize].collector.spend(group.len() as u32);
+            }
         }
         let empty = group.is_empty();
-        self.dies[number as usize].collector.spend(group.len());
         self.dies[number as usize].group = group;
         if empty {
             return false;
@@ -201,8 +207,8 @@ impl Ssd {
 
     /// Pages of the queue for the die's log, as long as it has room: false when it has none.
     fn fill_slc(&mut self, number: u32, queue: usize, group: &mut Vec<u32>) -> bool {
+        let room = self.slc_room(number).min(self.spec.group());
         let slc = self.slc.as_mut().expect("it was asked for");
-        let room = slc.room(number).min(self.spec.group());
         for _ in 0..room {
             let Some(page) = self.buffer.head(queue) else { break };
             self.buffer.issue(queue);
@@ -212,6 +218,9 @@ impl Ssd {
             // What it replaces is of no use to the collector.
             self.ftl.trim(lpn);
             group.push(page);
+        }
+        if self.spec.slc.is_some_and(|spec| slc.room(number) < spec.paced) {
+            spend(&mut self.dies[number as usize].fold.earned, group.len() as u32);
         }
         room > 0
     }
@@ -313,15 +322,15 @@ impl Ssd {
         (die.cells_from, die.until) = (from, from + time);
         die.account.book(since, now, die.until);
         sim.wake_at(die.until, token(DIE, number));
-        self.meter.change(now, true, phase.collects());
+        self.meter.change(now, true, phase);
     }
 
     /// It has ended.
     pub(super) fn ended(&mut self, number: u32, sim: &mut Sim) {
         let die = &mut self.dies[number as usize];
         die.worked_at = sim.now();
-        let collects = die.phase.collects();
-        self.meter.change(sim.now(), false, collects);
+        let phase = die.phase;
+        self.meter.change(sim.now(), false, phase);
     }
 
     /// It has ended, and nothing follows from it.
@@ -357,7 +366,7 @@ impl Ssd {
         let (now, spec) = (sim.now(), &self.spec.die);
         let die = &mut self.dies[number as usize];
         let may = match die.phase {
-            Phase::Programming | Phase::MoveProgramming => spec.suspend_program,
+            Phase::Programming | Phase::MoveProgramming | Phase::FoldProgramming => spec.suspend_program,
             Phase::Erasing | Phase::FoldErasing => spec.suspend_erase,
             _ => false,
         };

@@ -70,6 +70,9 @@ pub(super) struct SlcSpec {
     pub(super) pages_per_die: u32,
     /// Writes go past it when it is full.
     pub(super) direct: bool,
+    /// Pages of each die that are erased together, and of its log's room those that writes only get as it is folded.
+    pub(super) block: u32,
+    pub(super) paced: u32,
 }
 
 /// Numbers of a device, checked; they never change.
@@ -99,6 +102,8 @@ pub(super) struct Spec {
     /// Writes are answered from the buffer.
     pub(super) early: bool,
     pub(super) slc: Option<SlcSpec>,
+    /// Writes get what collecting and folding win, page by page.
+    pub(super) level: bool,
     pub(super) state: StartState,
     pub(super) ftl: FtlSpec,
 }
@@ -134,6 +139,7 @@ impl Spec {
             buffer: buffer.map(|bytes| (bytes / page).min(u64::from(BUFFER_MAX)) as u32),
             early: buffer.is_some() && sheet.word("buffer.acknowledge")? == "early",
             slc: None,
+            level: sheet.word("gc.pacing")? == "level",
             state: variant(sheet, "flash.state")?,
             ftl: FtlSpec::greedy(Geometry::default()),
             layout,
@@ -219,10 +225,16 @@ fn slc(sheet: &Sheet, spec: &Spec, page: u64) -> Result<Option<SlcSpec>, SheetEr
         return Err(sheet.refuse("slc.size", "less than two pages of each die", "give more"));
     }
     let time = |key: &str| sheet.time(key).map(|time| time.0);
+    let pages_per_die = each.min(u64::from(u32::MAX >> 4)) as u32;
+    let direct = sheet.word("slc.full")? == "direct";
+    let planes = if spec.die.writes_together { spec.layout.counts.planes } else { 1 };
+    let block = pages_per_die.min(spec.pages_per_block * planes);
     Ok(Some(SlcSpec {
         cells: Cells { read: time("slc.read")?, program: time("slc.program")?, erase: time("slc.erase")? },
-        pages_per_die: each.min(u64::from(u32::MAX >> 4)) as u32,
-        direct: sheet.word("slc.full")? == "direct",
+        pages_per_die,
+        direct,
+        block,
+        paced: if spec.level && !direct && pages_per_die >= 2 * block { block } else { 0 },
     }))
 }
 

@@ -279,24 +279,26 @@ impl Ssd {
         sim.wake_at(sim.now(), token(ENTERED, 0));
     }
 
-    /// The wait of a write since its slot was marked: the share of collection in what the dies did, and `stage`.
+    /// The wait of a write since its slot was marked: the shares of collection and folding in what the dies did, and `stage`.
     pub(super) fn charge_wait(&mut self, id: RequestId, stage: Stage, sim: &mut Sim) {
-        let (collected, worked) = self.meter.read(sim.now());
+        let (moved, worked) = self.meter.read(sim.now());
         let slot = self.slots[id.0 as usize];
-        let wait = sim.now() - slot.since;
-        let (collected, worked) = (collected - slot.collected, worked - slot.worked);
-        if worked > 0 && collected > 0 {
-            let share = u128::from(wait) * u128::from(collected) / u128::from(worked);
-            sim.spend_until(id, Stage::Collect, slot.since + share as u64);
+        let (wait, worked) = (sim.now() - slot.since, worked - slot.worked);
+        let mut until = slot.since;
+        for (mover, time) in moved.since(slot.moved) {
+            if worked > 0 && time > 0 {
+                until += (u128::from(wait) * u128::from(time) / u128::from(worked)) as u64;
+                sim.spend_until(id, mover, until);
+            }
         }
         sim.spend(id, stage);
     }
 
     /// A write begins to wait.
     pub(super) fn mark_wait(&mut self, id: RequestId, now: Time) {
-        let (collected, worked) = self.meter.read(now);
+        let (moved, worked) = self.meter.read(now);
         let slot = &mut self.slots[id.0 as usize];
-        (slot.since, slot.collected, slot.worked) = (now, collected, worked);
+        (slot.since, slot.moved, slot.worked) = (now, moved, worked);
     }
 }
 

@@ -35,6 +35,35 @@ fn sustained_writes_pay_for_collection_as_the_write_amplification_says() {
 }
 
 #[test]
+fn writes_get_what_collection_wins_also_where_a_program_takes_many_pages() {
+    // Eight pages a program, two planes: what one program takes is more than a step of collection wins.
+    let large = [
+        ("flash.state", "steady"),
+        ("buffer.size", "1MiB"),
+        ("flash.capacity", "512MiB"),
+        ("flash.over_provisioning", "15%"),
+        ("flash.planes", "2"),
+        ("flash.page", "16KiB"),
+        ("channel.rate", "4GB/s"),
+    ];
+    let mut world = world(&large);
+    let seen = sustained(&mut world, 32, 200_000, random(Kind::Write, 512 << 20));
+    let flash = &world.flash()[0];
+    let (amplification, pages) = (flash.write_amplification, flash.pages_host as f64);
+    // Eight pages of a program; planes sense one by one, erase together.
+    let moved = amplification - 1.0;
+    let (leave, erases) = (4096.0 / 4e9, flash.erases as f64 / pages);
+    let cost = amplification * (200e-6 / 8.0 + leave) + moved * leave + erases * 1500e-6 / 2.0;
+    // At most, a sense finds a single valid page; at least, one finds all four of its flash page.
+    let (least, most) = (cost + moved * 25e-6 / 4.0, cost + moved * 25e-6);
+    assert!((4.0 / most..=4.0 / least).contains(&seen.rate()), "{} {least} {most}", seen.rate());
+    // No write waits until a block is won: 128 pages, of which most are moved.
+    let slowest = *seen.latencies.iter().max().expect("many");
+    let block = (128.0 * moved / amplification / 4.0 * 225e3) as u64;
+    assert!(slowest < block, "{slowest} of {block} ns");
+}
+
+#[test]
 fn the_cliff_comes_when_the_free_blocks_are_gone() {
     let mut world =
         world(&[("flash.state", "filled"), ("buffer.size", "256KiB"), ("flash.over_provisioning", "50%")]);

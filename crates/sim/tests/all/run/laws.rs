@@ -3,9 +3,9 @@
 
 use iostack_model::{
     Access, Amount, Arrival, Batch, BlockSizes, Bytes, Direction, Engine, Heat, Job, Mix, Nanos, Outcome,
-    Rate, Sync, Think, Verify, VerifyMode,
+    Rate, Stage, Sync, Think, Verify, VerifyMode,
 };
-use iostack_sim::engine::World;
+use iostack_sim::engine::{STAGES, World};
 use iostack_sim::run::{About, RunOptions, SimError, run, run_world};
 use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
@@ -70,6 +70,11 @@ fn check(outcome: &Outcome, what: &str) {
         let counts = flow.stages.iter().map(|(_, bins)| bins.counts.iter().map(|&(_, n)| n).sum::<u64>());
         assert!(counts.clone().all(|count| count == whole.count), "{what}");
         assert_eq!(flow.stages.iter().map(|(_, bins)| bins.sum_ns).sum::<u64>(), whole.sum_ns, "{what}");
+        assert_eq!(flow.slowest.iter().map(|(_, time)| time.0).sum::<u64>(), whole.max_ns, "{what}");
+        let named = |&(stage, time): &(Stage, Nanos)| {
+            time.0 > 0 && flow.stages.iter().any(|(other, bins)| *other == stage && bins.max_ns >= time.0)
+        };
+        assert!(flow.slowest.iter().all(named), "{what}: {:?}", flow.slowest);
     }
     for resource in &inside.resources {
         assert!((0.0..=1.0 + 1e-9).contains(&resource.busy), "{what}: {resource:?}");
@@ -144,5 +149,60 @@ fn jobs_by_chance_on_every_device_obey_the_laws() {
                 Err(error) => panic!("{what}: {error}"),
             }
         }
+    }
+}
+
+/// A small flash drive with firmware by chance, whose blocks are few from the start.
+fn flash(rng: &mut Rng) -> Sheet {
+    let mut one_of = |words: &[&'static str]| words[rng.below(words.len() as u64) as usize];
+    let slc = [("slc.size", "1MiB"), ("slc.read", "20us"), ("slc.program", "100us"), ("slc.erase", "1ms")];
+    let mut values = vec![
+        ("flash.capacity", "16MiB"),
+        ("flash.over_provisioning", one_of(&["40%", "60%"])),
+        ("flash.channels", "2"),
+        ("flash.planes", one_of(&["1", "2"])),
+        ("flash.page", one_of(&["4KiB", "16KiB"])),
+        ("flash.pages_per_block", one_of(&["8", "16"])),
+        ("flash.read", "40us"),
+        ("flash.program", "400us"),
+        ("flash.erase", "2ms"),
+        ("flash.suspend", one_of(&["none", "both"])),
+        ("flash.allocation", one_of(&["dynamic", "static"])),
+        ("flash.state", one_of(&["filled", "steady"])),
+        ("channel.rate", "400MB/s"),
+        ("gc.pacing", one_of(&["level", "block"])),
+        ("gc.hot_cold", one_of(&["no", "yes"])),
+        ("slc.full", one_of(&["direct", "fold"])),
+        ("buffer.size", one_of(&["64KiB", "1MiB"])),
+        ("buffer.acknowledge", one_of(&["early", "programmed"])),
+    ];
+    values.extend_from_slice(one_of(&["with", "without"]).strip_suffix("out").map_or(&slc[..], |_| &[]));
+    Sheet::from_values("flash", &values).expect("a kind")
+}
+
+#[test]
+fn no_flash_drive_by_chance_has_a_maximum_without_a_cause() {
+    let mut held = [0; STAGES];
+    for seed in 0..200 {
+        let mut rng = Rng::from_seed(seed);
+        let (sheet, what) = (flash(&mut rng), format!("seed {seed}"));
+        let mut asked = job(&mut rng);
+        // With both, a job of too few I/Os waits for a batch that is never full.
+        if asked.sync != Sync::default() {
+            asked.batch = Batch { submit: 1, complete_min: 1 };
+        }
+        match run(&sheet, &[asked], &RunOptions::seeded(seed)) {
+            Ok(ran) => {
+                check(&ran.outcomes[0], &what);
+                let flows = ran.outcomes[0].inside.iter().flat_map(|inside| &inside.flows);
+                flows.flat_map(|flow| &flow.slowest).for_each(|(stage, _)| held[*stage as usize] += 1);
+            }
+            Err(SimError::Unstable { .. }) => {}
+            Err(error) => panic!("{what}: {error}"),
+        }
+    }
+    // Chance has met each of them.
+    for stage in [Stage::Buffer, Stage::Collect, Stage::Fold, Stage::DieWait, Stage::Die, Stage::Channel] {
+        assert!(held[stage as usize] > 0, "no maximum was held by {}", stage.name());
     }
 }
