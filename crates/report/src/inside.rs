@@ -50,7 +50,7 @@ pub(crate) fn reasons(outcome: &Outcome, inside: &Inside) -> Vec<(&'static str, 
     told
 }
 
-/// What held the slowest request of a direction: the stages with most of its time.
+/// Causes of the slowest request of a direction: the stages with most of its time.
 fn slowest(flow: &InsideFlow) -> Option<String> {
     let mut causes = flow.slowest.clone();
     causes.sort_by_key(|(_, time)| Reverse(*time));

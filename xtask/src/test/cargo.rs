@@ -60,7 +60,7 @@ struct Binary {
     /// The test whose output is being shown; none while tests run.
     speaker: Option<String>,
     failed: Vec<String>,
-    /// What a failed test said as it failed, by name.
+    /// Words of a failed test as it failed, by name.
     why: BTreeMap<String, String>,
     /// The next line is what the speaker failed with.
     is_why: bool,

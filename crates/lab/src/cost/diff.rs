@@ -42,7 +42,7 @@ pub(super) fn plain(symbol: &str) -> &str {
     symbol.split_once('.').map_or(symbol, |(plain, _)| plain)
 }
 
-/// Between the names of a path.
+/// Sign between the names of a path.
 pub(super) const CALLS: &str = " > ";
 
 /// Each path of calls with the layer and the own instructions of its last function.

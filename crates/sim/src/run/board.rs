@@ -50,7 +50,7 @@ impl Slowest {
         self.stages.extend(request.stages());
     }
 
-    /// In the order of the way.
+    /// Stages with their times, in the order of the way.
     fn by_stage(&self) -> Vec<(Stage, Nanos)> {
         let time = |stage: Stage| self.stages.iter().find(|(index, _)| *index == stage as usize);
         Stage::WAY.iter().filter_map(|&stage| Some((stage, Nanos(time(stage)?.1)))).collect()

@@ -180,7 +180,7 @@ impl Tried {
         }
     }
 
-    /// What is wrong, a line each.
+    /// Its faults, a line each.
     pub(super) fn faults(&self) -> Vec<String> {
         let logged = self.findings.complaints.iter().map(|line| format!("the kernel's log: {line}"));
         self.findings.wrong.iter().cloned().chain(logged).collect()
@@ -290,7 +290,7 @@ impl Case {
     }
 }
 
-/// One boot.
+/// Boots a machine for this work.
 fn boot(lab: &Lab<'_>, request: &Request, work: Work, talk: &Talk, given: &mut Given) -> anyhow::Result<()> {
     let mut unread = None;
     let booted = outside::boot(lab, request, work, &mut |message| match message {

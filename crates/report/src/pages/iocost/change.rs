@@ -125,7 +125,7 @@ fn functions(diff: &CostDiff, colours: &Colours<'_>) -> Section {
     section
 }
 
-/// Where in the tree of calls a function changed: one that did in one place of several is told apart.
+/// Places in the tree of calls at which a function changed: one that did in one place of several is told apart.
 fn paths(diff: &CostDiff) -> Section {
     let mut section = Section::new("paths", "Paths", "On which path of calls");
     if diff.paths.is_empty() {

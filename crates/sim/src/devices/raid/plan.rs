@@ -46,7 +46,7 @@ fn union(mut spans: Vec<Span>) -> Vec<Span> {
     whole
 }
 
-/// What of `all` is not in `some`, both in order.
+/// The part of `all` that is not in `some`, both in order.
 fn without(all: &[Span], some: &[Span]) -> Vec<Span> {
     let mut rest = Vec::new();
     for &(start, end) in all {

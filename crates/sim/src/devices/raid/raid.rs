@@ -283,7 +283,7 @@ impl Raid {
         self.make_room(sim);
     }
 
-    /// With parity only whole rows are trimmed, as md does; the rest stays as it is.
+    /// Forks a trim: with parity only whole rows are trimmed, as md does; the rest stays as it is.
     fn fork_whole_rows(
         &mut self,
         id: RequestId,

@@ -16,7 +16,7 @@ use super::plan::{MemberIo, Plan, Row, Span};
 use super::raid::{MIXED, REBUILD, REBUILDS, ROW, Raid};
 use crate::engine::{Kind, RequestId, Server, Sim, Time, token};
 
-/// What a request wants of a row.
+/// Wish of a request for a row.
 pub(super) struct Wish {
     pub(super) owner: RequestId,
     /// Bytes to write; none of the rebuild.
@@ -32,7 +32,7 @@ struct RowIo {
     cause: Cause,
 }
 
-/// Whose I/Os the members do.
+/// Cause of an I/O of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
     HostReads,
@@ -46,11 +46,11 @@ pub(super) struct Rows {
     under_way: Vec<Option<RowIo>>,
     /// Locked rows, and who waits for each.
     locks: BTreeMap<u64, Vec<Wish>>,
-    /// What computes parity, unless that takes no time.
+    /// The server that computes parity, unless that takes no time.
     pub(super) mixer: Option<(Server, Pace)>,
 }
 
-/// How far the replacements of failed members are.
+/// Progress of the replacements of failed members.
 #[derive(Default)]
 pub(super) struct Rebuild {
     /// ns of a row at the asked rate.
