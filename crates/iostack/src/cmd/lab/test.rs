@@ -273,7 +273,7 @@ impl Case {
     pub(super) fn tried(&self, args: &TestArgs, given: Given, error: Option<&anyhow::Error>) -> Vec<Tried> {
         let release = given.release.unwrap_or_else(|| self.request.kernel.clone());
         let mut findings = given.findings.into_iter();
-        let mut error = error.map(|error| matrix::findings_of(error));
+        let mut error = error.map(matrix::findings_of);
         let row = |(trial, findings): (TrialName, Findings)| Tried {
             device: self.request.device.clone(),
             kernel: release.clone(),
