@@ -62,7 +62,7 @@ fn nothing_is_lost_on_random_ssds() {
 #[test]
 fn nothing_is_lost_on_random_devices_without_flash() {
     for (kind, seeds, requests) in
-        [("cloud", 20, 2000), ("dram", 40, 2000), ("hdd", 150, 600), ("raid", 60, 600), ("raid0", 120, 1000)]
+        [("cloud", 20, 2000), ("dram", 40, 2000), ("hdd", 150, 600), ("raid", 40, 400), ("raid0", 120, 1000)]
     {
         assert_eq!(refused_of(kind, seeds, requests), 0, "{kind}");
     }

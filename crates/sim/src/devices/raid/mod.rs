@@ -19,10 +19,10 @@
 //!   come meanwhile go together. With write-back, all that is dirty of a row goes together.
 //! * What failed is made up for by the others, and rebuilt row by row, once the first request has come.
 
+mod array;
 mod cache;
 mod layout;
 mod plan;
-mod raid;
 mod rows;
 
 use crate::sheet::{Sheet, SheetError};
@@ -31,10 +31,10 @@ use iostack_workload::Rng;
 
 use super::parameter::{Pace, count_within, queue_depth, whole_bytes};
 use crate::engine::{PartId, Server, Stamps, World};
+use array::Raid;
 use cache::RaidCache;
 use iostack_model::RaidUse;
 use layout::StripeLayout;
-use raid::Raid;
 use rows::Rebuild;
 
 /// Columns, copies, parities, and members that may fail, of so many members at a level.

@@ -101,7 +101,9 @@ impl Row<'_> {
             self.ios(column, spans, &mut plan.writes);
         }
         let kept: Vec<usize> = parities.filter(|&column| !self.lost[column]).collect();
-        kept.iter().for_each(|&column| self.ios(column, &all, &mut plan.writes));
+        for &column in &kept {
+            self.ios(column, &all, &mut plan.writes);
+        }
         if kept.is_empty() {
             return plan;
         }
@@ -115,7 +117,9 @@ impl Row<'_> {
         if (0..data.len()).all(|column| data[column].is_empty() || !self.lost[column]) {
             let mut reads = Vec::new();
             data.iter().enumerate().for_each(|(column, spans)| self.ios(column, spans, &mut reads));
-            kept.iter().for_each(|&column| self.ios(column, &all, &mut reads));
+            for &column in &kept {
+                self.ios(column, &all, &mut reads);
+            }
             ways.push(reads);
         }
         if ways.is_empty() {

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use iostack_model::{Bytes, Stage};
 
 use super::super::parameter::Pace;
+use super::array::{MIXED, REBUILD, REBUILDS, ROW, Raid};
 use super::layout::Share;
 use super::plan::{MemberIo, Plan, Row, Span};
-use super::raid::{MIXED, REBUILD, REBUILDS, ROW, Raid};
 use crate::engine::{Kind, RequestId, Server, Sim, Time, token};
 
 /// Wish of a request for a row.

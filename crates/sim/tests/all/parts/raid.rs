@@ -1,7 +1,8 @@
 //! Mirrors and parity against closed forms: how many I/Os of members one of the host takes, and what rate that leaves.
 
-use iostack_model::RaidUse;
+use iostack_model::{Job, Mix, RaidUse};
 use iostack_sim::engine::{Kind, World};
+use iostack_sim::run::{RunOptions, run};
 use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
@@ -195,6 +196,21 @@ fn every_io_of_a_member_is_counted_once_and_nothing_else_is() {
         let visits = resources.iter().find(|each| each.name == "dram").map(|each| each.visits);
         let counted = total(&used) + used.reads_rebuild + used.writes_rebuild;
         assert_eq!(Some(counted), visits, "seed {seed}: {used:?}");
+    }
+}
+
+#[test]
+fn the_outcome_of_a_job_on_flash_or_disks_says_what_its_ios_cost_the_members() {
+    for member in ["hp97560", "dram-ssd", "x25e"] {
+        let values = [("raid.level", "6"), ("raid.member", member), ("raid.members", "7")];
+        let fresh = [("raid.member.flash.state", "fresh"), ("raid.member.flash.capacity", "1GiB")];
+        let more = if member == "x25e" { &fresh[..] } else { &[] };
+        let sheet = Sheet::from_values("raid", &[&values[..], more].concat()).expect("complete");
+        let job = Job { mix: Mix::WRITE, io_count: Some(200), ..Job::default() };
+        let ran = run(&sheet, &[job], &RunOptions::seeded(1)).expect("it runs");
+        let inside = ran.outcomes[0].inside.as_ref().expect("simulated");
+        let used = inside.raid.as_ref().expect("an array");
+        assert_eq!((used.level.as_str(), used.per_host_io()), ("6", [None, Some(6.0)]), "{member}");
     }
 }
 
