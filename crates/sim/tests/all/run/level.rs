@@ -46,7 +46,8 @@ const FEW: &[(&str, &str)] =
 fn writes_are_level_while_collection_and_folding_share_the_dies() {
     for full in ["direct", "fold"] {
         let changes = [FEW, &[("slc.full", full), ("flash.state", "steady")]].concat();
-        assert_level("tlc-1t", &changes, (20, 10));
+        // In the first rounds, all planes begin and end a block at about the same time.
+        assert_level("tlc-1t", &changes, (22, 8));
     }
 }
 
