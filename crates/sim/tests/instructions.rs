@@ -24,7 +24,7 @@ fn cost_at_most(name: &str, between: [u64; 2], most: f64) {
 }
 
 // The limits are 2 % above what this build, with its checks, takes: 2352, 13420 and 418 (a write 9884 before: programs of several pages
-// took more than collection had won, so that fewer pages were moved, and writes then stood still until a block was won); of the host 4559 and 4419 (4430 and 4318 before
+// took more than collection had won, so that the three blocks of its reserve were used up: 7.1 pages moved for each, and 11.4 now); of the host 4559 and 4419 (4430 and 4318 before
 // requests and calendar were laid out for the cache, which the checks make dearer: the optimised build went from 4110 and 3964 to 3957
 // and 3826). What grows beyond is a change that says why. bench/history.ndjson has the optimised build's.
 
