@@ -23,7 +23,8 @@ fn cost_at_most(name: &str, between: [u64; 2], most: f64) {
     assert!(each <= most, "{name}: {each:.1} instructions each, and {most} are allowed");
 }
 
-// The limits are 2 % above what this build, with its checks, takes: 2352, 9884 and 418; of the host 4559 and 4419 (4430 and 4318 before
+// The limits are 2 % above what this build, with its checks, takes: 2352, 13420 and 418 (a write 9884 before: programs of several pages
+// took more than collection had won, so that the three blocks of its reserve were used up: 7.1 pages moved for each, and 11.4 now); of the host 4559 and 4419 (4430 and 4318 before
 // requests and calendar were laid out for the cache, which the checks make dearer: the optimised build went from 4110 and 3964 to 3957
 // and 3826). What grows beyond is a change that says why. bench/history.ndjson has the optimised build's.
 
@@ -33,8 +34,8 @@ fn a_random_read_costs_at_most_2400_instructions() {
 }
 
 #[test]
-fn a_random_write_with_its_garbage_collection_costs_at_most_10085_instructions() {
-    cost_at_most("write", [1_000, 6_000], 10_085.0);
+fn a_random_write_with_its_garbage_collection_costs_at_most_13690_instructions() {
+    cost_at_most("write", [1_000, 6_000], 13_690.0);
 }
 
 #[test]
