@@ -231,7 +231,14 @@ pub(crate) fn platform(name: &str, set: &[String]) -> anyhow::Result<String> {
     ensure!(!device.is_empty(), "name a platform or a device; `iostack.platforms()` lists them");
     let sheet = Sheet::load(device, &changes(set, EXAMPLE)?)?;
     let (card, roles) = (card::card(&sheet), Vec::new());
-    let picture =
-        DevicePicture { card, roles, run: None, command: String::new(), ranking: None, sizing: None, curve: Vec::new() };
+    let picture = DevicePicture {
+        card,
+        roles,
+        run: None,
+        command: String::new(),
+        ranking: None,
+        sizing: None,
+        curve: Vec::new(),
+    };
     Ok(serde_json::to_string(&labelled(&picture))?)
 }

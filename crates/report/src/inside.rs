@@ -11,7 +11,9 @@
 
 use std::cmp::Reverse;
 
-use iostack_model::{Bins, FlashUse, Gauge, Inside, InsideFlow, IntervalFlow, Limiting, Nanos, Outcome, RaidUse};
+use iostack_model::{
+    Bins, FlashUse, Gauge, Inside, InsideFlow, IntervalFlow, Limiting, Nanos, Outcome, RaidUse,
+};
 
 use crate::lists::Joined;
 use crate::text::format::{capitalised, count, rate, significant};
@@ -325,18 +327,23 @@ fn members(used: &RaidUse) -> String {
         failed => format!(", {failed} of which failed"),
     };
     let ios = if each.is_empty() { "none for the host".to_owned() } else { each.joined(", ") };
-    let mut text = format!("RAID-{} of {}{without}: I/Os of members, {ios}", used.level, used.members);
     let [reads, writes, parity_reads, parity_writes] =
         [used.reads_data, used.writes_data, used.reads_parity, used.writes_parity].map(count);
-    text += &format!("; {reads} reads and {writes} writes of data");
-    if used.reads_parity + used.writes_parity > 0 {
-        text += &format!(", {parity_reads} and {parity_writes} of parity");
-    }
-    if used.stripes_written > 0 {
-        let full = share(used.stripes_full as f64 / used.stripes_written as f64);
-        text += &format!("; {full} of the stripes written were whole");
-    }
-    text + "."
+    let parity = if used.reads_parity + used.writes_parity > 0 {
+        format!(", {parity_reads} and {parity_writes} of parity")
+    } else {
+        String::new()
+    };
+    let full = match used.stripes_written {
+        0 => String::new(),
+        all => {
+            format!("; {} of the stripes written were whole", share(used.stripes_full as f64 / all as f64))
+        }
+    };
+    format!(
+        "RAID-{} of {}{without}: I/Os of members, {ios}; {reads} reads and {writes} writes of data{parity}{full}.",
+        used.level, used.members
+    )
 }
 
 fn rebuild(used: &RaidUse) -> Option<String> {

@@ -189,7 +189,10 @@ mod tests {
              SKIPPED a: half of it\nthread 'a' (7) panicked at a.rs:3:5:\ntwo boots differ\nnote: run\n\n\nfailures:\n    a\n\n\
              test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
         );
-        assert_eq!(tally, Tally { passed: 0, failed: vec!["a: two boots differ".to_owned()], skipped: vec![] });
+        assert_eq!(
+            tally,
+            Tally { passed: 0, failed: vec!["a: two boots differ".to_owned()], skipped: vec![] }
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::cmd::compare::Compared;
 use crate::cmd::cost::Counted;
 use crate::cmd::lab::sheet::MadeSheets;
-use crate::cmd::lab::test::Tried;
+use crate::cmd::lab::trial::Tried;
 use crate::cmd::sim::{check::Checked, list::Listed};
 use crate::exit::Ended;
 use crate::stored::Stored;

@@ -58,7 +58,8 @@ pub fn curve(
 fn turns(drive: &Description) -> Vec<Turn> {
     let of = |key: &str| drive.number(key).and_then(|number| number.value).map(|value| value as u64);
     let ios = |count: u64| vec![("io_count", count.to_string())];
-    let turn = |load: Load, state, set: &[_], after| Turn { load, state, set: set.to_vec(), lasts: ios(IOS), after };
+    let turn =
+        |load: Load, state, set: &[_], after| Turn { load, state, set: set.to_vec(), lasts: ios(IOS), after };
     let settled = || vec![("ramp", "3s".to_owned()), ("runtime", "2s".to_owned())];
     let slc = of("slc.size").filter(|&bytes| bytes > 0);
     let Some(capacity) = of("flash.capacity") else {
@@ -142,18 +143,21 @@ mod tests {
     fn a_drive_slows_down_where_its_curve_says() {
         let small = [("slc.size".to_owned(), "2GiB".to_owned())];
         let points = drawn("tlc-1t", &small);
-        let after: Vec<_> = points.iter().filter_map(|point| point.after).filter(|after| after.0 > 0).collect();
+        let after: Vec<_> =
+            points.iter().filter_map(|point| point.after).filter(|after| after.0 > 0).collect();
         assert_eq!(after, [Bytes(2 << 30), Bytes(1_000_000_000_000)]);
         let found = |load: &str| points.iter().find(|point| point.load == load).expect("a load").bandwidth;
         let fast = found("sequential write 128k, 32 in flight, fresh");
         let slow = found("sequential write 128k, 32 in flight, SLC cache full");
         // Written in one go, second by second.
-        let options = [("pattern", "sequential"), ("read_percent", "0"), ("block_size", "128k"), ("queue_depth", "32")];
+        let options =
+            [("pattern", "sequential"), ("read_percent", "0"), ("block_size", "128k"), ("queue_depth", "32")];
         let more = [("io_count", "30000"), ("slice", "10ms")];
         let pair = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
         let options: Vec<_> = options.iter().chain(&more).map(pair).collect();
         let changes = small.into_iter().chain([("flash.state".to_owned(), "fresh".to_owned())]).collect();
-        let asked = OneRun { files: &[], options: &options, device: "tlc-1t", changes, targets: &Simulations };
+        let asked =
+            OneRun { files: &[], options: &options, device: "tlc-1t", changes, targets: &Simulations };
         let series = asked.run(&AtomicBool::new(false)).expect("runs").outcome.series;
         let rate = |slice: &iostack_model::IntervalFlow| slice.bytes.iter().sum::<u64>() as f64 / 0.01;
         let until = series.iter().take_while(|slice| rate(slice) > f64::midpoint(fast, slow));

@@ -1,7 +1,12 @@
-//! The verdicts of trials for a CI server: TAP (version 13, of <https://testanything.org>) and JUnit's XML.
+//! The verdicts of trials for a CI server: TAP (version 13, of <https://testanything.org>) and `JUnit`'s XML.
+
+#![expect(
+    clippy::format_push_string,
+    reason = "a file is made once, from pieces that read like what they become"
+)]
 
 use super::matrix::counts;
-use super::test::{Tried, Verdict};
+use super::trial::{Tried, Verdict};
 
 /// A line a trial; what is wrong follows as YAML.
 pub(super) fn tap(tried: &[Tried]) -> String {
@@ -18,9 +23,9 @@ pub(super) fn tap(tried: &[Tried]) -> String {
         if one.verdict() == Verdict::Failed {
             out += "  ---\n  wrong:\n";
             // A string of JSON is one of YAML.
-            faults
-                .iter()
-                .for_each(|fault| out += &format!("    - {}\n", serde_json::Value::from(fault.as_str())));
+            for fault in faults {
+                out += &format!("    - {}\n", serde_json::Value::from(fault));
+            }
             out += "  ...\n";
         }
     }

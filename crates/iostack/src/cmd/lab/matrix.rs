@@ -3,17 +3,24 @@
 //! What a case lacks (a kernel that the distribution has not) is a skip with its reason; a machine that ends, or a driver
 //! that does not compile, is a failure of the trial that was to be next. Start reading at [`cases`], then [`each`].
 
+#![expect(
+    clippy::format_push_string,
+    reason = "a table is made once, from pieces that read like what they become"
+)]
+
 use std::time::Instant;
 
 use anyhow::{bail, ensure};
-use iostack_lab::devices::Device;
-use iostack_lab::guest::Findings;
+use iostack_lab::devices::{Device, Store};
+use iostack_lab::guest::{Findings, Message, Trial, Work};
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::targets::LabFlags;
-use iostack_lab::{Lab, LabError, Request};
+use iostack_lab::{Lab, LabError, Request, outside};
 use iostack_serve::lab::BROUGHT;
+use iostack_target::Audience as _;
 
-use super::test::{Given, TestArgs, TrialName, Tried, Verdict, summary};
+use super::merging;
+use super::trial::{TestArgs, TrialName, Tried, Verdict, summary};
 use crate::exit::is_interrupted;
 use crate::talk::{Talk, paragraph};
 
@@ -56,6 +63,101 @@ impl Case {
     pub(super) fn alone(&self) -> anyhow::Result<()> {
         self.refused.first().map_or(Ok(()), |(_, why)| bail!("{why}"))
     }
+}
+
+/// Findings of a case's trials, in their order, and the release of its kernel.
+#[derive(Default)]
+pub(super) struct Given {
+    release: Option<String>,
+    findings: Vec<Findings>,
+}
+
+impl Case {
+    /// Does the trials; what was found until an error is in `given`.
+    pub(super) fn run(
+        &mut self,
+        args: &TestArgs,
+        lab: &Lab<'_>,
+        talk: &Talk,
+        given: &mut Given,
+    ) -> anyhow::Result<()> {
+        if self.request.is_simulated() {
+            ensure!(
+                self.request.processors == 1,
+                "a simulated drive's machine has one processor; leave out --processors"
+            );
+            self.request.accelerator = Accelerator::Exact;
+        } else if !args.emulate && lab.has_kvm(&self.request) {
+            self.request.accelerator = Accelerator::Kvm;
+        }
+        let (request, names) = (&self.request, &self.names);
+        let trials: Vec<Trial> =
+            names.iter().filter_map(|name| trial(args, *name, self.device, &request.device)).collect();
+        if !trials.is_empty() {
+            boot(lab, request, Work::Trial(trials), talk, given)?;
+        }
+        if names.contains(&TrialName::Merging) {
+            // What it counts must not depend on who is quicker: virtual time.
+            let exact = Request { accelerator: Accelerator::Exact, processors: 1, ..request.clone() };
+            boot(lab, &exact, Work::Job(merging::order()), talk, given)?;
+        }
+        let (got, all) = (given.findings.len(), names.len());
+        ensure!(got == all, "the guest did {got} trials of {all}");
+        Ok(())
+    }
+
+    /// Its trials with what was found; those behind `error` were not tried, nor any that it keeps from all.
+    pub(super) fn tried(&self, args: &TestArgs, given: Given, error: Option<&anyhow::Error>) -> Vec<Tried> {
+        let release = given.release.unwrap_or_else(|| self.request.kernel.clone());
+        let mut findings = given.findings.into_iter();
+        let mut error = error.map(findings_of);
+        let row = |(trial, findings): (TrialName, Findings)| Tried {
+            device: self.request.device.clone(),
+            kernel: release.clone(),
+            processors: if trial == TrialName::Merging { 1 } else { self.request.processors },
+            seed: args.seed,
+            trial,
+            clean: findings.is_clean(),
+            findings,
+        };
+        let mut next = || findings.next().or_else(|| take(&mut error)).unwrap_or_default();
+        let done: Vec<_> = self.names.iter().map(|name| (*name, next())).collect();
+        let refused = self.refused.iter().map(|(name, why)| (*name, skipped(why)));
+        done.into_iter().chain(refused).map(row).collect()
+    }
+}
+
+/// Boots a machine for this work.
+fn boot(lab: &Lab<'_>, request: &Request, work: Work, talk: &Talk, given: &mut Given) -> anyhow::Result<()> {
+    let mut unread = None;
+    let booted = outside::boot(lab, request, work, &mut |message| match message {
+        Message::Hello(release) => {
+            talk.say(&format!("Linux {release} is up"));
+            given.release = Some(release.clone());
+        }
+        Message::Step(text) => talk.live(text),
+        Message::Value { name, value } if name == "findings" => match serde_json::from_value(value.clone()) {
+            Ok(findings) => given.findings.push(findings),
+            Err(error) => unread = Some(error),
+        },
+        _ => {}
+    });
+    talk.clear();
+    given.release = Some(booted?.release);
+    unread.map_or(Ok(()), |error| bail!("the guest's findings cannot be read: {error}"))
+}
+
+fn trial(args: &TestArgs, name: TrialName, device: &Device, called: &str) -> Option<Trial> {
+    Some(Trial {
+        kind: name.kind()?,
+        bytes: if name == TrialName::Faults { args.bytes.0 / 16 } else { args.bytes.0 },
+        cycles: args.cycles,
+        threads: args.threads,
+        seed: args.seed,
+        module: device.module(called),
+        // The kernel lets a driver choose; those of the lab all zero.
+        discards_to_zero: device.store != Store::Unknown,
+    })
 }
 
 /// Each device with each kernel and each number of processors, once.

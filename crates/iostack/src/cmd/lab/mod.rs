@@ -11,7 +11,8 @@ mod matrix;
 mod merging;
 pub(crate) mod sheet;
 mod shell;
-pub(crate) mod test;
+mod test;
+pub(crate) mod trial;
 mod up;
 
 use iostack_engine::path::{PathOptions, PathTarget};
@@ -40,7 +41,7 @@ enum LabCommand {
     /// Which commit of a driver made its I/O dearer?
     Bisect(bisect::BisectArgs),
     /// Does the driver keep what it is given, also when things go wrong?
-    Test(test::TestArgs),
+    Test(trial::TestArgs),
     /// What does one I/O take on every device? A boot each.
     Bench(bench::BenchArgs),
     /// Count what a kernel costs, as a sheet of numbers for the simulator.

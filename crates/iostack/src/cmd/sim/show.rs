@@ -120,12 +120,22 @@ fn picture(args: &ShowArgs, sheet: &Sheet) -> anyhow::Result<DevicePicture> {
         "`{}` is no platform, and only platforms are run here; use iostack run --on sim:{0}",
         args.chosen.name()
     );
-    let mut picture =
-        DevicePicture { card, roles, run: None, command: String::new(), ranking: None, sizing: None, curve: Vec::new() };
+    let mut picture = DevicePicture {
+        card,
+        roles,
+        run: None,
+        command: String::new(),
+        ranking: None,
+        sizing: None,
+        curve: Vec::new(),
+    };
     let table = TargetTable::default();
     if args.curve {
         let name = args.chosen.name();
-        ensure!(!is_platform, "`{name}` is a platform, and --curve is of a drive; name one of `iostack sim list`");
+        ensure!(
+            !is_platform,
+            "`{name}` is a platform, and --curve is of a drive; name one of `iostack sim list`"
+        );
         picture.curve = what_if::curve(name, &args.chosen.changes()?, &table, &Talk::new(false))?;
     }
     if is_platform && !args.no_run {

@@ -52,7 +52,8 @@ fn every_run_from_the_snapshot_gives_the_same() {
     for _ in 0..5 {
         let next = outcome(&MIXED);
         let named = |key: &&String| first[key.as_str()] != next[key.as_str()];
-        let parts: Vec<&String> = first.as_object().into_iter().flat_map(|all| all.keys()).filter(named).collect();
+        let parts: Vec<&String> =
+            first.as_object().into_iter().flat_map(|all| all.keys()).filter(named).collect();
         assert!(parts.is_empty() && first == next, "two runs differ in {parts:?}");
     }
 }

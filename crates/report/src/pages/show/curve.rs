@@ -19,15 +19,20 @@ pub(super) fn curve(points: &[CurvePoint]) -> Section {
         .number("MB/s", |point| format!("{:.0}", point.bandwidth / 1e6))
         .number("mean", |point| time(point.mean_ns))
         .number("p99", |point| or_dash(point.p99_ns, |ns| time(ns as f64)))
-        .words("limit", |point| or_dash(point.limit.as_ref(), |limit| format!("{} {:.0} %", limit.name, limit.busy * 100.0)))
+        .words("limit", |point| {
+            or_dash(point.limit.as_ref(), |limit| format!("{} {:.0} %", limit.name, limit.busy * 100.0))
+        })
         .done();
     section.table(table);
     for point in points.iter().filter(|point| point.after.is_some_and(|after| after.0 > 0)) {
         let after = Quantity::Bytes.say(point.after.map_or(0.0, |bytes| bytes.0 as f64));
         section.fact("slower", format!("after {after} are written: {}", point.load));
     }
-    let full: Vec<&Limiting> =
-        points.iter().filter_map(|point| point.limit.as_ref()).filter(|limit| limit.busy >= USED_UP).collect();
+    let full: Vec<&Limiting> = points
+        .iter()
+        .filter_map(|point| point.limit.as_ref())
+        .filter(|limit| limit.busy >= USED_UP)
+        .collect();
     for name in distinct(full.iter().map(|limit| &limit.name)) {
         section.fact("limits", full.iter().find(|limit| limit.name == *name).map_or("", |limit| &limit.why));
     }

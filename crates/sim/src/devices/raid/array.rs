@@ -7,7 +7,7 @@ use iostack_model::{Bytes, RaidUse, ResourceUse, Stage};
 use super::super::parameter::Pace;
 use super::cache::{Holder, RaidCache};
 use super::layout::{Share, StripeLayout};
-use super::rows::{Cause, Rebuild, Rows, Wish};
+use super::work::{Cause, Rebuild, Rows, Wish};
 use crate::engine::{Kind, Part, PartId, RequestId, Server, Shape, Sim, Stamps, Time, token, usage};
 
 /// The adapter has taken a command; it has one ready for a member; a write's data have come; a read's have gone.

@@ -24,6 +24,7 @@ mod cache;
 mod layout;
 mod plan;
 mod rows;
+mod work;
 
 use crate::sheet::{Sheet, SheetError};
 use iostack_model::Bytes;
@@ -35,7 +36,7 @@ use array::Raid;
 use cache::RaidCache;
 use iostack_model::RaidUse;
 use layout::StripeLayout;
-use rows::Rebuild;
+use work::Rebuild;
 
 /// Columns, copies, parities, and members that may fail, of so many members at a level.
 fn level_of(sheet: &Sheet, members: u64) -> Result<(StripeLayout, u64), SheetError> {

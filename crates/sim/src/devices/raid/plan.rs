@@ -8,7 +8,7 @@
 use super::layout::{Share, StripeLayout};
 
 /// Begin and end.
-pub(super) type Span = (u64, u64);
+pub(super) type ByteSpan = (u64, u64);
 
 /// An I/O of a member, and whether its bytes are parity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,16 +27,16 @@ pub(super) struct Plan {
 }
 
 /// A row, and which of its columns are lost; parities are the last columns.
-pub(super) struct Row<'a> {
+pub(super) struct StripeRow<'a> {
     pub(super) layout: &'a StripeLayout,
     pub(super) number: u64,
     pub(super) lost: Vec<bool>,
 }
 
 /// Spans in order, those that touch as one.
-fn union(mut spans: Vec<Span>) -> Vec<Span> {
+fn union(mut spans: Vec<ByteSpan>) -> Vec<ByteSpan> {
     spans.sort_unstable();
-    let mut whole: Vec<Span> = Vec::new();
+    let mut whole: Vec<ByteSpan> = Vec::new();
     for (first, end) in spans {
         match whole.last_mut() {
             Some(last) if last.1 >= first => last.1 = last.1.max(end),
@@ -47,7 +47,7 @@ fn union(mut spans: Vec<Span>) -> Vec<Span> {
 }
 
 /// The part of `all` that is not in `some`, both in order.
-fn without(all: &[Span], some: &[Span]) -> Vec<Span> {
+fn without(all: &[ByteSpan], some: &[ByteSpan]) -> Vec<ByteSpan> {
     let mut rest = Vec::new();
     for &(start, end) in all {
         let mut first = start;
@@ -64,8 +64,8 @@ fn without(all: &[Span], some: &[Span]) -> Vec<Span> {
     rest
 }
 
-impl Row<'_> {
-    fn ios(&self, column: usize, spans: &[Span], into: &mut Vec<MemberIo>) {
+impl StripeRow<'_> {
+    fn ios(&self, column: usize, spans: &[ByteSpan], into: &mut Vec<MemberIo>) {
         let member = self.layout.member(self.number, column as u64);
         let is_parity = column as u64 >= self.layout.columns;
         into.extend(spans.iter().map(|&(first, end)| {
@@ -75,11 +75,11 @@ impl Row<'_> {
     }
 
     /// Spans within the unit of each column of data, of spans of the array's bytes that are in this row.
-    fn columns(&self, pieces: &[Span]) -> Vec<Vec<Span>> {
+    fn columns(&self, pieces: &[ByteSpan]) -> Vec<Vec<ByteSpan>> {
         let (unit, start) = (self.layout.unit, self.number * self.layout.row());
         let of_column = |column: u64| {
             let base = start + column * unit;
-            let cut = |&(first, end): &Span| (first.max(base), end.min(base + unit));
+            let cut = |&(first, end): &ByteSpan| (first.max(base), end.min(base + unit));
             let within = pieces.iter().map(cut).filter(|(first, end)| first < end);
             union(within.map(|(first, end)| (first - base, end - base)).collect())
         };
@@ -92,7 +92,7 @@ impl Row<'_> {
     }
 
     /// Takes these bytes to the members, and new parity of them.
-    pub(super) fn write(&self, pieces: &[Span]) -> Plan {
+    pub(super) fn write(&self, pieces: &[ByteSpan]) -> Plan {
         let data = self.columns(pieces);
         let all = union(data.iter().flatten().copied().collect());
         let parities = data.len()..self.lost.len();
@@ -136,7 +136,7 @@ impl Row<'_> {
     }
 
     /// Reads these bytes, some of which are of a member that failed; `None` when none are.
-    pub(super) fn read(&self, pieces: &[Span]) -> Option<Plan> {
+    pub(super) fn read(&self, pieces: &[ByteSpan]) -> Option<Plan> {
         let data = self.columns(pieces);
         let lost = (0..data.len()).filter(|&column| self.lost[column]);
         let lost = union(lost.flat_map(|column| data[column].iter().copied()).collect());
@@ -169,10 +169,10 @@ mod tests {
     use super::*;
 
     /// Reads and writes of a plan for a row of `columns` and `parities`, without those of `lost` columns.
-    fn counts(columns: u64, parities: u64, lost: &[usize], pieces: &[Span]) -> (usize, usize) {
+    fn counts(columns: u64, parities: u64, lost: &[usize], pieces: &[ByteSpan]) -> (usize, usize) {
         let layout = StripeLayout { unit: 100, columns, copies: 1, parities };
         let lost = (0..layout.members()).map(|column| lost.contains(&column)).collect();
-        let plan = Row { layout: &layout, number: 0, lost }.write(pieces);
+        let plan = StripeRow { layout: &layout, number: 0, lost }.write(pieces);
         (plan.reads.len(), plan.writes.len())
     }
 
@@ -215,9 +215,9 @@ mod tests {
     #[test]
     fn what_failed_is_read_from_all_others_and_nothing_twice() {
         let layout = StripeLayout { unit: 100, columns: 3, copies: 1, parities: 1 };
-        let read = |lost: usize, pieces: &[Span]| {
+        let read = |lost: usize, pieces: &[ByteSpan]| {
             let lost = (0..4).map(|column| column == lost).collect();
-            Row { layout: &layout, number: 0, lost }.read(pieces).map(|plan| plan.reads.len())
+            StripeRow { layout: &layout, number: 0, lost }.read(pieces).map(|plan| plan.reads.len())
         };
         assert_eq!([read(1, &[(10, 20)]), read(3, &[(10, 20)])], [None, None]);
         assert_eq!([read(0, &[(10, 20)]), read(0, &[(0, 300)])], [Some(3), Some(3)]);

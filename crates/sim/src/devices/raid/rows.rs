@@ -6,62 +6,13 @@
 //!
 //! The first of the requests that an I/O of a row is for leads it: the members' I/Os are parts of it.
 
-use std::collections::BTreeMap;
-
 use iostack_model::{Bytes, Stage};
 
-use super::super::parameter::Pace;
 use super::array::{MIXED, REBUILD, REBUILDS, ROW, Raid};
 use super::layout::Share;
-use super::plan::{MemberIo, Plan, Row, Span};
-use crate::engine::{Kind, RequestId, Server, Sim, Time, token};
-
-/// Wish of a request for a row.
-pub(super) struct Wish {
-    pub(super) owner: RequestId,
-    /// Bytes to write; none of the rebuild.
-    pub(super) pieces: Vec<Span>,
-}
-
-/// An I/O of a row that is under way.
-struct RowIo {
-    owners: Vec<RequestId>,
-    plan: Plan,
-    /// The row is locked by it.
-    locked: Option<u64>,
-    cause: Cause,
-}
-
-/// Cause of an I/O of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
-    HostReads,
-    HostWrites,
-    Rebuild,
-}
-
-/// Rows that an I/O is under way for.
-#[derive(Default)]
-pub(super) struct Rows {
-    under_way: Vec<Option<RowIo>>,
-    /// Locked rows, and who waits for each.
-    locks: BTreeMap<u64, Vec<Wish>>,
-    /// The server that computes parity, unless that takes no time.
-    pub(super) mixer: Option<(Server, Pace)>,
-}
-
-/// Progress of the replacements of failed members.
-#[derive(Default)]
-pub(super) struct Rebuild {
-    /// ns of a row at the asked rate.
-    pub(super) pace: u64,
-    pub(super) rows: u64,
-    /// Rows begun, and rows done.
-    pub(super) begun: u64,
-    pub(super) done: u64,
-    /// Beginning of the last row.
-    pub(super) since: Time,
-}
+use super::plan::{ByteSpan, MemberIo, Plan, StripeRow};
+use super::work::{Cause, RowIo, Wish};
+use crate::engine::{Kind, RequestId, Sim, token};
 
 impl Raid {
     /// True when a member has not these bytes, which end at `end`: of reads.
@@ -76,22 +27,22 @@ impl Raid {
             && offset >= self.rebuild.as_ref().map_or(0, |rebuild| rebuild.begun) * self.layout.unit
     }
 
-    fn row(&self, number: u64) -> Row<'_> {
+    fn row(&self, number: u64) -> StripeRow<'_> {
         let end = (number + 1) * self.layout.unit;
         let member = |column| self.layout.member(number, column);
         let columns = 0..self.layout.columns + self.layout.parities;
         let lost = columns.map(|column| self.is_lost(member(column), end)).collect();
-        Row { layout: &self.layout, number, lost }
+        StripeRow { layout: &self.layout, number, lost }
     }
 
     /// Spans of these bytes by row.
-    fn by_row(&self, first: u64, end: u64) -> impl Iterator<Item = (u64, Span)> + use<> {
+    fn by_row(&self, first: u64, end: u64) -> impl Iterator<Item = (u64, ByteSpan)> + use<> {
         let row = self.layout.row();
         (first / row..end.div_ceil(row)).map(move |at| (at, (first.max(at * row), end.min((at + 1) * row))))
     }
 
     /// Writes the request's bytes, with parity.
-    pub(super) fn write_rows(&mut self, id: RequestId, (first, end): Span, sim: &mut Sim) {
+    pub(super) fn write_rows(&mut self, id: RequestId, (first, end): ByteSpan, sim: &mut Sim) {
         let spans = self.by_row(first, end);
         let parts: Vec<_> = spans
             .map(|(row, (from, to))| (row, (from, to), sim.fork(id, from, (to - from) as u32)))
@@ -111,7 +62,7 @@ impl Raid {
     }
 
     fn begin_locked(&mut self, row: u64, wishes: Vec<Wish>, sim: &mut Sim) {
-        let pieces: Vec<Span> = wishes.iter().flat_map(|wish| wish.pieces.iter().copied()).collect();
+        let pieces: Vec<ByteSpan> = wishes.iter().flat_map(|wish| wish.pieces.iter().copied()).collect();
         let (plan, cause) = match pieces.as_slice() {
             [] if self.layout.parities == 0 => (self.copy_row(row), Cause::Rebuild),
             [] => (self.row(row).rebuild(), Cause::Rebuild),
@@ -130,7 +81,7 @@ impl Raid {
     pub(super) fn fork_degraded(
         &mut self,
         id: RequestId,
-        (first, end): Span,
+        (first, end): ByteSpan,
         sim: &mut Sim,
     ) -> (Vec<RequestId>, Vec<(RequestId, Plan)>) {
         let (mut parts, mut rows) = (Vec::new(), Vec::new());

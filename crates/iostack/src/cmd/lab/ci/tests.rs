@@ -1,7 +1,7 @@
 //! What a CI server would read: held to readers of their own, which know the formats and not the writer.
 
 use super::*;
-use crate::cmd::lab::test::TrialName;
+use crate::cmd::lab::trial::TrialName;
 use iostack_lab::guest::Findings;
 
 fn tried(device: &str, trial: TrialName, wrong: &[&str], not_tried: Option<&str>) -> Tried {
@@ -27,7 +27,7 @@ fn read_tap(text: &str) -> (Vec<(bool, bool)>, Vec<String>) {
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("TAP version 13"));
     let plan = lines.next().and_then(|line| line.strip_prefix("1..")).expect("a plan");
-    let (mut tests, mut strings) = (Vec::new(), Vec::new());
+    let (mut verdicts, mut strings) = (Vec::new(), Vec::new());
     while let Some(line) = lines.next() {
         if line == "  ---" {
             for inside in lines.by_ref().take_while(|line| *line != "  ...") {
@@ -44,17 +44,20 @@ fn read_tap(text: &str) -> (Vec<(bool, bool)>, Vec<String>) {
             None => (true, line.strip_prefix("ok ").expect("a test line")),
         };
         let (number, title) = rest.split_once(" - ").expect("a description");
-        assert_eq!(number.parse(), Ok(tests.len() + 1), "{line}");
-        let plain = title.replace("\\\\", "").replace("\\#", "");
-        let directive = plain.split_once('#').map(|(_, words)| words.trim_start());
-        tests.push((is_ok, directive.is_some_and(|words| words.starts_with("SKIP"))));
+        assert_eq!(number.parse(), Ok(verdicts.len() + 1), "{line}");
+        let unescaped = title.replace("\\\\", "").replace("\\#", "");
+        let directive = unescaped.split_once('#').map(|(_, words)| words.trim_start());
+        verdicts.push((is_ok, directive.is_some_and(|words| words.starts_with("SKIP"))));
     }
-    assert_eq!(plan.parse(), Ok(tests.len()), "the plan");
-    (tests, strings)
+    assert_eq!(plan.parse(), Ok(verdicts.len()), "the plan");
+    (verdicts, strings)
 }
 
+/// Name, attributes, and the text behind it.
+type Tag = (String, Vec<(String, String)>, String);
+
 /// Tags of an XML file in their order, `/` before one that ends, each with its text behind it; entities are resolved.
-fn read_xml(text: &str) -> Vec<(String, Vec<(String, String)>, String)> {
+fn read_xml(text: &str) -> Vec<Tag> {
     let plain = |text: &str| {
         assert!(!text.contains('<') && text.split('&').skip(1).all(|rest| rest.contains(';')), "{text}");
         let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
