@@ -282,7 +282,13 @@ impl<'b, 'a> Stage<'b, 'a> {
                     }
                     return;
                 }
-                Next::Wait(_) => return,
+                Next::Wait(least) => {
+                    // All that it now waits for may have come back, and nothing else will wake it.
+                    if self.workers[index].held.len() >= least as usize {
+                        self.reap_held(index);
+                    }
+                    return;
+                }
                 Next::Pause(_) => unreachable!("nobody shares I/Os with others here"),
                 Next::Over => return self.over(index),
             }

@@ -21,10 +21,14 @@ impl Stage<'_, '_> {
         }
         let worker = &mut self.workers[index];
         worker.held.push(id);
-        if worker.held.len() < worker.least as usize {
-            return;
+        if worker.held.len() >= worker.least as usize {
+            self.reap_held(index);
         }
-        let held = std::mem::take(&mut worker.held);
+    }
+
+    /// The thread looks at all that came back, and goes on.
+    pub(super) fn reap_held(&mut self, index: usize) {
+        let held = std::mem::take(&mut self.workers[index].held);
         for &id in &held {
             self.reap(index, id);
         }

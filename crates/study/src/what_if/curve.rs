@@ -3,8 +3,8 @@
 //! Each point is a run of its own, a command. What a drive does after terabytes is asked of a smaller one that was written so:
 //! as many dies, the same share of spare flash, smaller blocks.
 
-use iostack_model::Bytes;
 use iostack_model::answers::CurvePoint;
+use iostack_model::{Bytes, Inside, Limiting};
 use iostack_target::{Audience, Description, Targets};
 
 use super::one_run::OneRun;
@@ -121,10 +121,18 @@ impl Turn {
             bandwidth: outcome.bandwidth(),
             mean_ns: latency.mean_ns(),
             p99_ns: latency.quantile_ns(0.99),
-            limit: outcome.inside.as_ref().and_then(|inside| inside.limit.clone()),
+            limit: outcome.inside.as_ref().and_then(limit),
             command: ran.command,
         })
     }
+}
+
+/// The part that limits, by the busiest of those alike: of a link's two ways the one that is full.
+fn limit(inside: &Inside) -> Option<Limiting> {
+    let limit = inside.limit.clone()?;
+    let busiest =
+        inside.resources.iter().find(|each| each.name == limit.name).map_or(0.0, |each| each.busiest);
+    Some(Limiting { busy: limit.busy.max(busiest), ..limit })
 }
 
 #[cfg(test)]

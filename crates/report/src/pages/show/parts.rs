@@ -49,14 +49,20 @@ fn text(x: f64, y: f64, anchor: &str, text: &str) -> String {
     format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>", escape::text(text))
 }
 
-fn told(level: &DeviceLevel) -> String {
+/// Its name and its facts.
+fn told(level: &DeviceLevel) -> Vec<String> {
     let name =
         if level.count == 1 { level.name.to_string() } else { format!("{} {}s", level.count, level.name) };
-    if level.facts.is_empty() { name } else { format!("{name}: {}", level.facts.join(", ")) }
+    let mut facts = level.facts.clone();
+    match facts.first_mut() {
+        Some(first) => *first = format!("{name}: {first}"),
+        None => facts.push(name),
+    }
+    facts
 }
 
 fn way(level: &DeviceLevel, columns: usize, top: &mut f64) -> String {
-    let mut out = text(WIDTH / 2.0, *top + 13.0, "middle", &told(level));
+    let mut out = text(WIDTH / 2.0, *top + 13.0, "middle", &told(level).join(", "));
     *top += LINE;
     out += &lines(columns, *top, GAP / 2.0);
     *top += GAP / 2.0;
@@ -87,7 +93,7 @@ fn part(level: &DeviceLevel, columns: usize, above: u64, top: &mut f64) -> Strin
     }
     *top += height + 4.0;
     if columns > 1 {
-        for line in wrapped(&[told(level)]) {
+        for line in wrapped(&told(level)) {
             *top += LINE;
             out += &text(WIDTH / 2.0, *top - 5.0, "middle", &line);
         }

@@ -65,8 +65,15 @@ fn steady_writes_are_level_on_each_drive_that_is_shipped() {
     for small in ["970pro", "c300", "iodrive", "samsung-mlc", "samsung-slc", "x25e", "cmu-a", "cmu-b"] {
         assert_level(small, &steady, (5, 10));
     }
-    assert_level("datacentre", &[&steady[..], &[("flash.capacity", "384GB")]].concat(), (5, 10));
+    let less = |capacity| [&steady[..], &[("flash.capacity", capacity)]].concat();
+    for large in ["datacentre", "pm9a3"] {
+        assert_level(large, &less("384GB"), (8, 10));
+    }
+    assert_level("d7-p5500", &less("768GB"), (8, 10));
+    assert_level("d5-p4320", &less("384GB"), (30, 10));
     let part = [&steady[..], &[("flash.capacity", "200GB"), ("slc.size", "1GiB")]].concat();
     assert_level("tlc-1t", &part, (5, 10));
-    assert_level("qlc-2t", &part, (30, 10));
+    for slow in ["qlc-2t", "980pro", "980"] {
+        assert_level(slow, &part, (30, 10));
+    }
 }
