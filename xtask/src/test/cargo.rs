@@ -91,9 +91,11 @@ impl Binary {
         } else if let Some(rest) = line.strip_prefix("test result: ") {
             self.result = counts(rest);
         } else if let Some(name) = &self.speaker {
-            if std::mem::replace(&mut self.is_why, line.contains("panicked at ")) {
+            let is_empty = line.trim().is_empty();
+            if self.is_why && !is_empty {
                 self.why.entry(name.clone()).or_insert_with(|| line.chars().take(WHY_MOST).collect());
             }
+            self.is_why = line.contains("panicked at ") || self.is_why && is_empty;
             if let Some(reason) = line.strip_prefix("SKIPPED ") {
                 // The name it gives itself is told already.
                 let why = reason.split_once(": ").map_or(reason, |(_, why)| why);
@@ -186,7 +188,7 @@ mod tests {
     fn a_test_that_fails_after_a_skip_mark_has_failed() {
         let tally = summed(
             "running 1 test\ntest a ... FAILED\n\nsuccesses:\n\nsuccesses:\n\nfailures:\n\n---- a stdout ----\n\
-             SKIPPED a: half of it\nthread 'a' (7) panicked at a.rs:3:5:\ntwo boots differ\nnote: run\n\n\nfailures:\n    a\n\n\
+             SKIPPED a: half of it\nthread 'a' (7) panicked at a.rs:3:5:\n\ntwo boots differ\nnote: run\n\n\nfailures:\n    a\n\n\
              test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
         );
         assert_eq!(
