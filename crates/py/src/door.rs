@@ -230,15 +230,6 @@ pub(crate) fn platform(name: &str, set: &[String]) -> anyhow::Result<String> {
     let device = table.bare(name);
     ensure!(!device.is_empty(), "name a platform or a device; `iostack.platforms()` lists them");
     let sheet = Sheet::load(device, &changes(set, EXAMPLE)?)?;
-    let (card, roles) = (card::card(&sheet), Vec::new());
-    let picture = DevicePicture {
-        card,
-        roles,
-        run: None,
-        command: String::new(),
-        ranking: None,
-        sizing: None,
-        curve: Vec::new(),
-    };
+    let picture = DevicePicture::of_card(card::card(&sheet), Vec::new());
     Ok(serde_json::to_string(&labelled(&picture))?)
 }

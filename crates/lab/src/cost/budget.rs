@@ -24,10 +24,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Context, anyhow, ensure};
 use iostack_model::Direction;
-use iostack_model::answers::{BudgetVerdict, CostCase, CostChange, IoCost};
+use iostack_model::answers::{BudgetVerdict, CALLS, CostCase, CostChange, IoCost};
 use serde::{Deserialize, Serialize};
 
-use super::diff::{CALLS, paths, plain};
+use super::diff::{paths, plain};
 use crate::guest::Way;
 
 /// The tag allocator's random hint takes a step of 8 instructions.

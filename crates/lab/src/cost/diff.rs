@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iostack_model::SCHEMA;
-use iostack_model::answers::{CallNode, CostCase, CostChange, CostDiff, IoCost};
+use iostack_model::answers::{CALLS, CallNode, CostCase, CostChange, CostDiff, IoCost};
 
 /// Lays two costs side by side.
 pub fn diff(before: &IoCost, after: &IoCost) -> CostDiff {
@@ -41,9 +41,6 @@ pub fn diff(before: &IoCost, after: &IoCost) -> CostDiff {
 pub(super) fn plain(symbol: &str) -> &str {
     symbol.split_once('.').map_or(symbol, |(plain, _)| plain)
 }
-
-/// Sign between the names of a path.
-pub(super) const CALLS: &str = " > ";
 
 /// Each path of calls with the layer and the own instructions of its last function.
 pub(super) fn paths(tree: &CallNode) -> Vec<((String, String), u64)> {

@@ -64,6 +64,14 @@ pub struct DevicePicture {
     pub curve: Vec<CurvePoint>,
 }
 
+impl DevicePicture {
+    /// The picture before anything was run; of a platform with the roles of its members.
+    pub fn of_card(card: DeviceCard, roles: Vec<String>) -> DevicePicture {
+        let (run, command, ranking, sizing, curve) = (None, String::new(), None, None, Vec::new());
+        DevicePicture { card, roles, run, command, ranking, sizing, curve }
+    }
+}
+
 named! {
     /// The parts of a platform.
     LevelName {

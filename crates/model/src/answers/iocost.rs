@@ -207,6 +207,9 @@ pub struct CostChange {
     pub after: u64,
 }
 
+/// Sign between the names of a path of calls.
+pub const CALLS: &str = " > ";
+
 /// Two costs laid side by side.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CostDiff {

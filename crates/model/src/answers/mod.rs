@@ -43,8 +43,8 @@ pub use history::{
     History, HistoryCondition, HistoryFigure, HistoryRun, HistorySeries, HistoryStep, SeriesName,
 };
 pub use iocost::{
-    BudgetVerdict, CallNode, ClockPrices, CostCase, CostChange, CostDiff, CostFunction, CostLayer, CostMode,
-    IoCost, MmioUse,
+    BudgetVerdict, CALLS, CallNode, ClockPrices, CostCase, CostChange, CostDiff, CostFunction, CostLayer,
+    CostMode, IoCost, MmioUse,
 };
 pub use iolat::{
     Iolat, IolatComparison, IolatProfile, IolatRound, IolatTest, LayerChange, LayerCost, LayerMapping, Moved,

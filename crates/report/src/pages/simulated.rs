@@ -1,6 +1,6 @@
 //! What is told of every simulation in the same words?
 
-use iostack_model::{Caveat, Outcome};
+use iostack_model::{Caveat, Limiting, Outcome};
 
 use crate::document::Document;
 use crate::text::format::or_dash;
@@ -24,8 +24,13 @@ pub(super) fn own(outcome: &Outcome) -> impl Iterator<Item = &Caveat> {
     outcome.caveats.iter().filter(move |caveat| !is_of_all(caveat) && !beyond(caveat))
 }
 
+/// The resource with its busy share.
+pub(super) fn named(limit: &Limiting) -> String {
+    format!("{} {:.0} %", limit.name, limit.busy * 100.0)
+}
+
 /// `die 99 %`.
 pub(super) fn limit(outcome: &Outcome) -> String {
     let limit = outcome.inside.as_ref().and_then(|inside| inside.limit.as_ref());
-    or_dash(limit, |limit| format!("{} {:.0} %", limit.name, limit.busy * 100.0))
+    or_dash(limit, named)
 }

@@ -120,15 +120,7 @@ fn picture(args: &ShowArgs, sheet: &Sheet) -> anyhow::Result<DevicePicture> {
         "`{}` is no platform, and only platforms are run here; use iostack run --on sim:{0}",
         args.chosen.name()
     );
-    let mut picture = DevicePicture {
-        card,
-        roles,
-        run: None,
-        command: String::new(),
-        ranking: None,
-        sizing: None,
-        curve: Vec::new(),
-    };
+    let mut picture = DevicePicture::of_card(card, roles);
     let table = TargetTable::default();
     if args.curve {
         let name = args.chosen.name();

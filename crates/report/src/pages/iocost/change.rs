@@ -1,6 +1,6 @@
 //! What changed between two exact costs?
 
-use iostack_model::answers::{CostChange, CostDiff};
+use iostack_model::answers::{CALLS, CostChange, CostDiff};
 
 use super::survey::side_by_side;
 use super::words::{change, change_percent, circumstances, clocks, share, sum};
@@ -12,10 +12,9 @@ use crate::text::format::{count, or_dash};
 /// Functions before the fold.
 const FUNCTIONS: usize = 24;
 
-/// Paths before the fold, names of each, and what is between them.
+/// Paths before the fold, and names of each.
 const PATHS: usize = 8;
 const PATH_NAMES: usize = 4;
-const CALLS: &str = " > ";
 
 /// The change in one sentence.
 pub(super) fn answer(diff: &CostDiff) -> String {

@@ -3,6 +3,7 @@
 use iostack_model::Limiting;
 use iostack_model::answers::CurvePoint;
 
+use super::super::simulated::named;
 use crate::document::{Block, Section, Table};
 use crate::html::numbers::Quantity;
 use crate::inside::USED_UP;
@@ -19,9 +20,7 @@ pub(super) fn curve(points: &[CurvePoint]) -> Section {
         .number("MB/s", |point| format!("{:.0}", point.bandwidth / 1e6))
         .number("mean", |point| time(point.mean_ns))
         .number("p99", |point| or_dash(point.p99_ns, |ns| time(ns as f64)))
-        .words("limit", |point| {
-            or_dash(point.limit.as_ref(), |limit| format!("{} {:.0} %", limit.name, limit.busy * 100.0))
-        })
+        .words("limit", |point| or_dash(point.limit.as_ref(), named))
         .done();
     section.table(table);
     for point in points.iter().filter(|point| point.after.is_some_and(|after| after.0 > 0)) {
