@@ -241,8 +241,10 @@ pub(super) fn take(error: &mut Option<Findings>) -> Option<Findings> {
 pub(super) fn table(tried: &[Tried]) -> String {
     let same = |one: &Tried, other: &Tried| one.machine() == other.machine();
     let machines: Vec<&[Tried]> = tried.chunk_by(same).collect();
-    let widest = |of: &dyn Fn(&Tried) -> usize| tried.iter().map(of).max().unwrap_or(0).max(6);
-    let (device, kernel) = (widest(&|one| one.device.len()), widest(&|one| one.kernel.len()));
+    let widest =
+        |of: &dyn Fn(&Tried) -> usize, most: usize| tried.iter().map(of).max().unwrap_or(0).clamp(6, most);
+    let device = widest(&|one| one.device.chars().count(), 18);
+    let kernel = widest(&|one| one.kernel.chars().count(), 28);
     let mut out = format!("{:<device$}  {:<kernel$}  CPUS  PASSED  FAILED  SKIPPED\n", "DEVICE", "KERNEL");
     let mut below = String::new();
     for trials in machines {
@@ -250,7 +252,9 @@ pub(super) fn table(tried: &[Tried]) -> String {
         let [passed, failed, skipped] = counts(trials);
         out += &format!(
             "{:<device$}  {:<kernel$}  {:>4}  {passed:>6}  {failed:>6}  {skipped:>7}\n",
-            one.device, one.kernel, one.processors
+            end_of(&one.device, device),
+            end_of(&one.kernel, kernel),
+            one.processors
         );
         for trial in trials.iter().filter(|trial| trial.verdict() == Verdict::Failed) {
             below += &paragraph(
@@ -272,6 +276,16 @@ pub(super) fn table(tried: &[Tried]) -> String {
     let sum = format!("{passed} of {all} trials passed, {failed} failed, {skipped} skipped");
     let gap = if below.is_empty() { "" } else { "\n" };
     format!("{out}{gap}{below}\nMATRIX  {sum}\n")
+}
+
+/// The last so many characters of a name, which tell paths apart.
+fn end_of(name: &str, most: usize) -> String {
+    let all = name.chars().count();
+    if all <= most {
+        name.to_owned()
+    } else {
+        format!("…{}", name.chars().skip(all + 1 - most).collect::<String>())
+    }
 }
 
 /// Passed, failed and skipped trials.
