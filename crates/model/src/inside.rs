@@ -184,6 +184,26 @@ pub struct FlashUse {
     pub wear_mean: f64,
     /// Largest number of erases of a block.
     pub wear_max: u32,
+    /// By placement handle, and last of blocks in which moved data of all handles came together; empty with one handle.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub streams: Vec<StreamUse>,
+}
+
+/// Work of flash management for what was written by one placement handle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct StreamUse {
+    /// Pages written to flash for the host.
+    pub pages_host: u64,
+    /// Pages that garbage collection moved out of its blocks.
+    pub pages_moved: u64,
+}
+
+impl StreamUse {
+    /// Pages written to flash per page that was written for the host; `None` without any.
+    pub fn amplification(self) -> Option<f64> {
+        let StreamUse { pages_host, pages_moved } = self;
+        (pages_host > 0).then(|| (pages_host + pages_moved) as f64 / pages_host as f64)
+    }
 }
 
 impl FlashUse {

@@ -297,7 +297,10 @@ impl Job {
             (self.one_at_a_place, "serialize_overlap"),
             (self.host.user.is_some() || self.host.group.is_some(), "uid or gid"),
             (self.host.huge_pages, "mem"),
-            (self.host.write_hint.is_some(), "write_hint"),
+            (
+                self.host.write_hint.is_some() && !self.direct,
+                "write_hint of what goes through the page cache",
+            ),
             (self.host.flags != RequestFlags::default(), "atomic, uncached or nowait"),
         ];
         asked.into_iter().find_map(|(asked, name)| asked.then_some(name))

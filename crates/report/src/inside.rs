@@ -12,7 +12,7 @@
 use std::cmp::Reverse;
 
 use iostack_model::{
-    Bins, FlashUse, Gauge, Inside, InsideFlow, IntervalFlow, Limiting, Nanos, Outcome, RaidUse,
+    Bins, FlashUse, Gauge, Inside, InsideFlow, IntervalFlow, Limiting, Nanos, Outcome, RaidUse, StreamUse,
 };
 
 use crate::lists::Joined;
@@ -313,7 +313,20 @@ fn amplification(flash: &FlashUse) -> Option<String> {
         0 => String::new(),
         pages => format!(" {} pages were read first, since a write was smaller than a page.", count(pages)),
     };
-    Some(format!("Write amplification {factor:.2}: {went}{met}{merged}"))
+    let apart = by_handle(flash).map_or_else(String::new, |each| format!(" By placement handle: {each}."));
+    Some(format!("Write amplification {factor:.2}: {went}{met}{merged}{apart}"))
+}
+
+/// Pages written to flash per page that each placement handle wrote, and what was moved of all together.
+pub(crate) fn by_handle(flash: &FlashUse) -> Option<String> {
+    let (mixed, handles) = flash.streams.split_last()?;
+    let one = |(number, stream): (u32, &StreamUse)| Some(format!("{number} {:.2}", stream.amplification()?));
+    let each: Vec<String> = (1..).zip(handles).filter_map(one).collect();
+    let mixed = match mixed.pages_moved {
+        0 => String::new(),
+        pages => format!("; {} pages were moved out of blocks in which handles meet", count(pages)),
+    };
+    Some(format!("{}{mixed}", each.joined(", ")))
 }
 
 /// I/Os of an array's members for one of the host, and what they were.

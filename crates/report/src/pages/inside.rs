@@ -193,6 +193,9 @@ fn flash(used: &FlashUse) -> Section {
     for (label, words) in facts {
         section.fact(label, words);
     }
+    if let Some(each) = inside::by_handle(used) {
+        section.fact("pages written per page of each handle", each);
+    }
     section
 }
 

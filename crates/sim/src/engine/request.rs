@@ -78,6 +78,8 @@ pub struct Request {
     pub(super) children: u32,
     /// A part of it has brought its stamp.
     pub(super) stamped: bool,
+    /// Placement handle of what it writes; drives that have fewer take their last.
+    pub stream: u8,
     /// Times of the stages that took any, in order of their first: the stage below [`STAGE_BITS`], ns above.
     spent: [u64; STAGES],
 }
@@ -101,7 +103,7 @@ impl Request {
         (self.submitted, self.mark) = (now, now);
         (self.stamp, self.user, self.scratch, self.followers, self.serial) = (0, 0, 0, 0, 0);
         (self.parent, self.children, self.stamped, self.depth) = (None, 0, false, 0);
-        self.by_kernel = false;
+        (self.by_kernel, self.stream) = (false, 0);
     }
 
     /// Time spent in each stage that took any, in order of their first.

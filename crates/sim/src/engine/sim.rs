@@ -228,11 +228,11 @@ impl Sim {
     pub fn fork(&mut self, id: RequestId, offset: u64, length: u32) -> RequestId {
         let parent = self.request(id);
         assert!(parent.mark == self.now, "a request was forked with time that belongs to no stage");
-        let (kind, stamp, serial) = (parent.kind, parent.stamp, parent.serial);
+        let (kind, stamp, serial, stream) = (parent.kind, parent.stamp, parent.serial, parent.stream);
         self.request_mut(id).children += 1;
         let part = self.make(kind, offset, length);
         let child = self.request_mut(part);
-        (child.stamp, child.serial, child.parent) = (stamp, serial, Some(id));
+        (child.stamp, child.serial, child.parent, child.stream) = (stamp, serial, Some(id), stream);
         part
     }
 

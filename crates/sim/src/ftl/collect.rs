@@ -1,7 +1,7 @@
 //! Collecting: a victim's valid pages are moved, then it is erased. And the driver for which nothing takes time.
 
 use super::map::BATCH;
-use super::{APART, Block, Ftl, LANE_MOVED, PhysicalPage, Stream, Urgency};
+use super::{APART, Block, Ftl, PhysicalPage, Stream, Urgency};
 
 impl Ftl {
     /// The block that a plane collects: chosen by the policy, then the same until [`Ftl::erase`]. `None` when no full block
@@ -57,10 +57,10 @@ impl Ftl {
         let block = self.per_block.quotient(from.0);
         let plane = self.per_plane.quotient(block);
         debug_assert_eq!(self.planes[plane as usize].victim, Some(block), "only a victim's pages are moved");
-        let to = self.allocate(plane, LANE_MOVED, 1);
+        let lane = self.moved_lane(block, 1);
+        let to = self.allocate(plane, lane, 1);
         self.map.put(lpn, from.0, to);
         self.valid[block as usize] -= 1;
-        self.counts.moved += 1;
         Some(PhysicalPage(to))
     }
 
@@ -103,12 +103,12 @@ impl Ftl {
     fn move_all(&mut self, victim: Block, mut pages: &[u32]) {
         let plane = self.plane_of_block(victim);
         self.valid[victim.0 as usize] -= pages.len() as u16;
-        self.counts.moved += pages.len() as u64;
+        let lane = self.moved_lane(victim.0, pages.len() as u64);
         while !pages.is_empty() {
-            let front = self.planes[plane as usize].fronts[LANE_MOVED];
+            let front = self.planes[plane as usize].fronts[lane];
             let left = if front.next == front.end { self.per_block.get() } else { front.end - front.next };
             let (now, later) = pages.split_at(pages.len().min(left as usize));
-            let to = self.allocate(plane, LANE_MOVED, now.len() as u32);
+            let to = self.allocate(plane, lane, now.len() as u32);
             self.map.put_all(now, to);
             pages = later;
         }

@@ -54,13 +54,14 @@ mod victims;
 
 use std::collections::VecDeque;
 
-use iostack_model::{Bytes, FlashUse};
+use iostack_model::{Bytes, FlashUse, StreamUse};
 
 pub(crate) use divide::Divisor;
 use layout::Layout;
 use map::Map;
 pub use precondition::Making;
 use rows::Rows;
+pub(crate) use spec::STREAMS_MAX;
 pub use spec::{FtlSpec, Geometry, StartState, Stream, Victim};
 use victims::{APART, Victims};
 
@@ -96,6 +97,8 @@ pub struct Ftl {
     erases: Vec<u32>,
     /// Host writes when each block was opened; 0 for what was laid out. Empty unless hot data has a stream.
     opened: Vec<u64>,
+    /// Handle of each block; that behind the last for blocks of all. Empty with one handle.
+    handles: Vec<u8>,
     planes: Vec<Plane>,
     victims: Victims,
     /// Plane in which [`Ftl::write_timeless`] goes on, and pages that it still takes there.
@@ -115,6 +118,8 @@ struct FtlCounts {
     erases: u64,
     mapped: u64,
     free: u64,
+    /// Pages written for the host, and moved out of blocks, by handle.
+    by_handle: [[u64; 2]; STREAMS_MAX as usize + 1],
 }
 
 #[derive(Clone, Debug)]
@@ -132,7 +137,8 @@ struct Front {
     end: u32,
 }
 
-const LANES: usize = 3;
+/// Of what was moved, of each handle of the host's, and of what was moved of each but the first.
+const LANES: usize = 2 * STREAMS_MAX as usize;
 /// Open block for moved pages.
 const LANE_MOVED: usize = 0;
 /// A page is hot when it is overwritten within this part of a drive write.
@@ -160,6 +166,7 @@ impl Ftl {
             valid: vec![APART; blocks],
             erases: vec![0; blocks],
             opened: vec![0; if spec.hot_cold { blocks } else { 0 }],
+            handles: vec![0; if spec.streams > 1 { blocks } else { 0 }],
             planes: (0..geometry.planes).map(plane).collect(),
             victims: Victims::new(geometry, spec.victim, spec.seed),
             ahead: 0,
@@ -265,7 +272,37 @@ impl Ftl {
             Stream::Moved => LANE_MOVED,
             Stream::Hot if self.spec.hot_cold => 2,
             Stream::Host | Stream::Hot => 1,
+            Stream::Placed(handle) => 1 + usize::from(handle),
         }
+    }
+
+    /// Open blocks of the lane are for what is moved.
+    fn is_for_moved(&self, lane: usize) -> bool {
+        lane == LANE_MOVED || lane > self.spec.host_lanes() as usize
+    }
+
+    /// The handle of a lane's blocks.
+    fn handle_of(&self, lane: usize) -> u8 {
+        match (lane as u8, self.spec.streams) {
+            (0, streams) => {
+                if self.spec.isolated {
+                    0
+                } else {
+                    streams
+                }
+            }
+            (lane, streams) if lane <= streams => lane - 1,
+            (lane, streams) => lane - streams,
+        }
+    }
+
+    /// Lane of what is moved out of a block; counts so many pages.
+    #[inline]
+    fn moved_lane(&mut self, block: u32, pages: u64) -> usize {
+        self.counts.moved += pages;
+        let Some(&handle) = self.handles.get(block as usize) else { return LANE_MOVED };
+        self.counts.by_handle[usize::from(handle)][1] += pages;
+        if self.spec.isolated && handle > 0 { usize::from(self.spec.streams + handle) } else { LANE_MOVED }
     }
 
     /// Pages that the host writes are of one stream, however old.
@@ -295,6 +332,9 @@ impl Ftl {
     #[inline]
     pub fn write(&mut self, lpn: u32, plane: u32, stream: Stream, stamp: u32) -> PhysicalPage {
         debug_assert!(stream != Stream::Moved && self.room(plane, stream), "no room in plane {plane}");
+        if let Stream::Placed(handle) = stream {
+            self.counts.by_handle[usize::from(handle)][0] += 1;
+        }
         let to = self.allocate(plane, self.lane(stream), 1);
         self.map.set_stamp(to, stamp);
         self.written += 1;
@@ -328,14 +368,18 @@ impl Ftl {
 
     #[cold]
     fn open(&mut self, plane: u32, lane: usize) -> u32 {
+        let (for_moved, handle) = (self.is_for_moved(lane), self.handle_of(lane));
         let state = &mut self.planes[plane as usize];
-        let last_is_reserved = lane != LANE_MOVED && state.free.len() <= 1;
+        let last_is_reserved = !for_moved && state.free.len() <= 1;
         assert!(!last_is_reserved, "no room in plane {plane}: ask `room` before writing");
         let block =
             state.free.pop_front().unwrap_or_else(|| panic!("no block for the collector of plane {plane}"));
         self.counts.free -= 1;
         if let Some(opened) = self.opened.get_mut(block as usize) {
             *opened = self.written;
+        }
+        if let Some(kept) = self.handles.get_mut(block as usize) {
+            *kept = handle;
         }
         self.valid[block as usize] = APART | self.per_block.get() as u16;
         let first = block * self.per_block.get();
@@ -383,13 +427,16 @@ impl Ftl {
 
     /// Begins to measure: counts begin anew.
     pub fn begin(&mut self) {
-        (self.counts.written, self.counts.moved, self.counts.erases) = (self.written, 0, 0);
+        let FtlCounts { mapped, free, .. } = self.counts;
+        self.counts = FtlCounts { written: self.written, mapped, free, ..FtlCounts::default() };
     }
 
     /// Counts since [`Ftl::begin`]; `pages_merged` is the device's.
     pub fn counts(&self) -> FlashUse {
         let geometry = &self.spec.geometry;
-        let FtlCounts { written, moved, erases, mapped, free } = self.counts;
+        let FtlCounts { written, moved, erases, mapped, free, by_handle } = self.counts;
+        let handles = if self.handles.is_empty() { 0 } else { usize::from(self.spec.streams) + 1 };
+        let stream = |[pages_host, pages_moved]: [u64; 2]| StreamUse { pages_host, pages_moved };
         let host = self.written - written;
         let wear: u64 = self.erases.iter().map(|&erases| u64::from(erases)).sum();
         FlashUse {
@@ -407,6 +454,7 @@ impl Ftl {
             wear_min: self.erases.iter().copied().min().unwrap_or(0),
             wear_mean: wear as f64 / geometry.blocks() as f64,
             wear_max: self.erases.iter().copied().max().unwrap_or(0),
+            streams: by_handle[..handles].iter().copied().map(stream).collect(),
             ..FlashUse::default()
         }
         .with_factors()

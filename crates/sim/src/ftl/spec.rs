@@ -58,6 +58,8 @@ pub enum Stream {
     Host,
     /// The host, data that is likely to be overwritten soon; see [`super::Ftl::temperature`].
     Hot,
+    /// The host, by a placement handle, of [`FtlSpec::streams`].
+    Placed(u8),
     /// The collector, which moves pages.
     Moved,
 }
@@ -83,6 +85,11 @@ pub struct FtlSpec {
     pub victim: Victim,
     /// Hot data has open blocks of its own, beside those of other data and of the collector.
     pub hot_cold: bool,
+    /// Placement handles, each of which has open blocks of its own; 1: all data is of one. Not together with `hot_cold`.
+    pub streams: u8,
+    /// What the collector moves of a handle's blocks stays apart from the others' (NVMe's persistently isolated); otherwise all
+    /// that is moved comes together (initially isolated).
+    pub isolated: bool,
     /// Consecutive pages that stay together in a plane, those of one page of the flash, before the next plane takes over.
     pub stripe_unit: u32,
     /// A logical page always lives in the same plane, [`super::Ftl::home`]; otherwise wherever there is room.
@@ -101,6 +108,8 @@ pub struct FtlSpec {
 const PAGES_MAX: u64 = u32::MAX as u64 - 2;
 /// [`super::divide::Divisor`] takes 31 bits.
 const PLANE_MAX: u64 = (1 << 31) - 1;
+/// Most placement handles: what NVMe drives of today have.
+pub(crate) const STREAMS_MAX: u8 = 8;
 /// One bit of the count of valid pages has a meaning of its own.
 const PAGES_PER_BLOCK_MAX: u32 = 32_767;
 
@@ -111,6 +120,8 @@ impl FtlSpec {
             geometry,
             victim: Victim::Greedy,
             hot_cold: false,
+            streams: 1,
+            isolated: false,
             stripe_unit: 1,
             fixed: false,
             free_low: 1,
@@ -122,7 +133,13 @@ impl FtlSpec {
 
     /// Open blocks of a plane.
     pub const fn open_blocks(&self) -> u32 {
-        if self.hot_cold { 3 } else { 2 }
+        let moved = if self.isolated { self.streams as u32 } else { 1 };
+        self.host_lanes() + moved
+    }
+
+    /// Open blocks of a plane for what the host writes.
+    pub(super) const fn host_lanes(&self) -> u32 {
+        if self.hot_cold { 2 } else { self.streams as u32 }
     }
 
     /// Refuses what cannot work, and says what to do.
@@ -141,6 +158,12 @@ impl FtlSpec {
         ];
         if let Some((what, _)) = counts.iter().find(|(_, count)| *count == 0) {
             return Err(format!("there are no {what}; give at least 1"));
+        }
+        if self.streams == 0 || self.streams > STREAMS_MAX || self.streams > 1 && self.hot_cold {
+            return Err(format!(
+                "{} placement handles are not 1 to {STREAMS_MAX}, or hot data has a stream as well; give fewer, or one of both",
+                self.streams
+            ));
         }
         if pages_per_block > PAGES_PER_BLOCK_MAX {
             return Err(format!(

@@ -303,7 +303,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         let id = sim.submit(kind, op.offset, op.length);
         let slot = worker.slots.pop().expect("a worker submits no more than its depth");
         let request = sim.request_mut(id);
-        request.user = (index as u32) << SLOT_BITS | slot;
+        (request.user, request.stream) = ((index as u32) << SLOT_BITS | slot, worker.stream);
         let mut flight = IoFlight { start, ..IoFlight::default() };
         if let Some(proof) = &mut self.bench.proof {
             if kind == Kind::Read {

@@ -70,6 +70,8 @@ pub(super) struct Worker<'a> {
     pub(super) proving: Proving,
     pub(super) watchdog: Option<Watchdog>,
     pub(super) failures: u64,
+    /// Placement handle of its writes.
+    pub(super) stream: u8,
     /// It will be woken then.
     pub(super) alarm: Time,
 }
@@ -91,6 +93,8 @@ impl<'a> Worker<'a> {
         let (source, pacer) = (Source::new(plan, Limits::of_job(job)), Pacer::new(job, thread, |ns| ns));
         let load = Load::new(job, source, pacer, |ns| ns);
         let depth = load.depth;
+        // Not set and `none` are the first handle, `short` the second.
+        let stream = job.host.write_hint.unwrap_or(0).saturating_sub(1);
         Ok(Worker {
             job,
             of_job,
@@ -100,7 +104,7 @@ impl<'a> Worker<'a> {
             repeat,
             planned_ios: planned.map(|bytes| bytes / block),
             load,
-            plain: !proving && depth.complete_min == 1 && !is_accompanied(job),
+            plain: !proving && depth.complete_min == 1 && !is_accompanied(job) && stream == 0,
             doing: Doing::Waiting,
             in_flight: 0,
             held: Vec::new(),
@@ -113,6 +117,7 @@ impl<'a> Worker<'a> {
             proving: Proving::of_job(job),
             watchdog: Watchdog::new(job, |ns| ns),
             failures: 0,
+            stream,
             alarm: Time::MAX,
         })
     }

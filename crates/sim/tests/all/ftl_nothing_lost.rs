@@ -4,7 +4,9 @@
 //! goes page by page with writes and trims of the host's in between.
 
 use iostack_model::Bytes;
-use iostack_sim::ftl::{Block, Ftl, FtlSpec, Geometry, Making, PhysicalPage, StartState, Urgency, Victim};
+use iostack_sim::ftl::{
+    Block, Ftl, FtlSpec, Geometry, Making, PhysicalPage, StartState, Stream, Urgency, Victim,
+};
 use iostack_workload::Rng;
 
 const CASES: u64 = 300;
@@ -51,7 +53,8 @@ fn spec_of(rng: &mut Rng) -> FtlSpec {
         Victim::CostBenefit,
     ];
     let hot_cold = rng.below(2) == 0;
-    let open = if hot_cold { 3 } else { 2 };
+    let (streams, isolated) = (if hot_cold { 1 } else { 1 + rng.below(4) as u8 }, rng.below(2) == 0);
+    let open = if hot_cold { 3 } else { u32::from(streams + if isolated { streams } else { 1 }) };
     let (planes, unit) = (1 + rng.below(5) as u32, [1, 1, 2, 4][rng.below(4) as usize]);
     let pages_per_block = unit * (1 + rng.below(20) as u32);
     let free_low = 1 + rng.below(3) as u32;
@@ -70,6 +73,8 @@ fn spec_of(rng: &mut Rng) -> FtlSpec {
         geometry,
         victim: victims[rng.below(6) as usize],
         hot_cold,
+        streams,
+        isolated,
         stripe_unit: unit,
         fixed: rng.below(2) == 0,
         free_low,
@@ -132,7 +137,10 @@ impl Model {
 
     fn write(&mut self) {
         let lpn = self.page();
-        let stream = self.ftl.temperature(lpn);
+        let stream = match self.ftl.spec().streams {
+            1 => self.ftl.temperature(lpn),
+            streams => Stream::Placed(self.rng.below(u64::from(streams)) as u8),
+        };
         let fixed = self.ftl.spec().fixed;
         let planes = self.collectors.len() as u32;
         let first = if fixed { self.ftl.home(lpn) } else { self.rng.below(u64::from(planes)) as u32 };

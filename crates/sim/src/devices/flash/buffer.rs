@@ -31,6 +31,7 @@ pub(super) enum PageStep {
 pub(super) struct BufferedPage {
     pub(super) lpn: u32,
     pub(super) stamp: u32,
+    pub(super) stream: u8,
     pub(super) step: PageStep,
     /// Requests that are answered when it is programmed: the first of a list.
     pub(super) owners: u32,
@@ -102,8 +103,9 @@ impl Buffer {
         let epoch = self.first_epoch + self.epochs.len() as u64 - 1;
         self.epochs.back_mut().expect("one is open").left += 1;
         self.used += 1;
+        let (owners, readers) = (NONE, NONE);
         let page =
-            BufferedPage { lpn, stamp, step, owners: NONE, readers: NONE, since: now, next: NONE, epoch };
+            BufferedPage { lpn, stamp, stream: 0, step, owners, readers, since: now, next: NONE, epoch };
         let number = self.free.pop().unwrap_or(self.pages.len() as u32);
         if number as usize == self.pages.len() {
             self.pages.push(page);

@@ -104,9 +104,19 @@ impl Ssd {
         planes.iter().any(|&plane| self.ftl.urgency(plane) == Urgency::Foreground)
     }
 
-    /// The queue that a die takes pages from.
+    /// The queue that a die takes pages from: of its streams, that with the most.
     pub(super) fn queue_at(&self, number: u32) -> usize {
-        if self.spec.fixed { number as usize } else { 0 }
+        let streams = usize::from(self.spec.ftl.streams);
+        let first = if self.spec.fixed { number as usize * streams } else { 0 };
+        (first + 1..first + streams).fold(first, |most, other| {
+            if self.buffer.ready(other) > self.buffer.ready(most) { other } else { most }
+        })
+    }
+
+    /// The stream of a page of the buffer.
+    fn stream_of(&mut self, page: u32) -> Stream {
+        let BufferedPage { lpn, stream, .. } = *self.buffer.page(page);
+        if self.spec.ftl.streams > 1 { Stream::Placed(stream) } else { self.ftl.temperature(lpn) }
     }
 
     /// Pages are issued when they fill a program, or when somebody waits for them.
@@ -124,8 +134,9 @@ impl Ssd {
         if !self.spec.fixed {
             return self.dispatch(sim);
         }
-        if self.dies[queue].phase == Phase::Idle && self.writable(queue) {
-            self.next(queue as u32, sim);
+        let die = queue / usize::from(self.spec.ftl.streams);
+        if self.dies[die].phase == Phase::Idle && self.writable(queue) {
+            self.next(die as u32, sim);
         }
     }
 
@@ -137,9 +148,9 @@ impl Ssd {
         let mut rank = 0;
         while let Some(idle) = self.idle.from(rank) {
             rank = usize::from(idle) + 1;
-            let number = self.layout.order[usize::from(idle)];
-            if self.writable(usize::from(number)) {
-                self.next(u32::from(number), sim);
+            let number = u32::from(self.layout.order[usize::from(idle)]);
+            if self.writable(self.queue_at(number)) {
+                self.next(number, sim);
             }
         }
     }
@@ -148,7 +159,7 @@ impl Ssd {
     fn dispatch(&mut self, sim: &mut Sim) {
         let mut rank = self.cursor;
         let mut again = true;
-        while self.writable(0) {
+        while self.writable(self.queue_at(0)) {
             match self.idle.from(rank) {
                 Some(idle) => {
                     rank = usize::from(idle) + 1;
@@ -174,9 +185,9 @@ impl Ssd {
             Some(slc) if !slc.direct => {}
             _ => {
                 if self.spec.fixed {
-                    self.fill_fixed(number, &mut group);
+                    self.fill_fixed(queue, &mut group);
                 } else {
-                    self.fill(number, &mut group);
+                    self.fill(number, queue, &mut group);
                 }
                 self.dies[number as usize].collector.spend(group.len() as u32);
             }
@@ -226,7 +237,7 @@ impl Ssd {
     }
 
     /// Pages of the queue for the planes of a die, as many as share a program.
-    fn fill(&mut self, number: u32, group: &mut Vec<u32>) {
+    fn fill(&mut self, number: u32, queue: usize, group: &mut Vec<u32>) {
         let planes = self.layout.counts.planes;
         let turn = self.dies[number as usize].turn;
         let mut used = 0;
@@ -235,16 +246,16 @@ impl Ssd {
             let before = group.len();
             let mut stream = None;
             for _ in 0..self.spec.unit {
-                let Some(page) = self.buffer.head(0) else { break };
+                let Some(page) = self.buffer.head(queue) else { break };
                 // Pages of one flash page are of one stream.
-                let wanted = self.ftl.temperature(self.buffer.page(page).lpn);
+                let wanted = self.stream_of(page);
                 if *stream.get_or_insert(wanted) != wanted || !self.ftl.room(plane, wanted) {
                     break;
                 }
-                self.issue(0, page, plane, wanted, group);
+                self.issue(queue, page, plane, wanted, group);
             }
             used = if group.len() > before { step + 1 } else { used };
-            if !self.spec.die.writes_together && !group.is_empty() || self.buffer.ready(0) == 0 {
+            if !self.spec.die.writes_together && !group.is_empty() || self.buffer.ready(queue) == 0 {
                 break;
             }
         }
@@ -252,11 +263,10 @@ impl Ssd {
     }
 
     /// Pages whose addresses say that they belong to this die, as many as share a program.
-    fn fill_fixed(&mut self, number: u32, group: &mut Vec<u32>) {
-        let queue = number as usize;
+    fn fill_fixed(&mut self, queue: usize, group: &mut Vec<u32>) {
         let mut taken = [(NONE, 0, Stream::Host); PLANES_MAX];
         while let Some(page) = self.buffer.head(queue) {
-            let stream = self.ftl.temperature(self.buffer.page(page).lpn);
+            let stream = self.stream_of(page);
             let plane = self.ftl.home(self.buffer.page(page).lpn);
             let at = taken.iter().position(|each| each.0 == plane || each.0 == NONE);
             let at = at.expect("no die has more planes");

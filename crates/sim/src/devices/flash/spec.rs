@@ -5,7 +5,7 @@ use crate::sheet::{Sheet, SheetError};
 use super::layout::{Layout, UnitCounts};
 use super::way::{Cores, Link, Transfer};
 use crate::devices::parameter::{Pace, count_within, variant, whole_bytes};
-use crate::ftl::{Divisor, FtlSpec, Geometry, StartState, Victim};
+use crate::ftl::{Divisor, FtlSpec, Geometry, STREAMS_MAX, StartState, Victim};
 use iostack_model::Bytes;
 use serde::Deserialize;
 
@@ -266,6 +266,8 @@ fn ftl(sheet: &Sheet, spec: &Spec, seed: u64, stamps: bool) -> Result<FtlSpec, S
             _ => Victim::CostBenefit,
         },
         hot_cold: sheet.word("gc.hot_cold")? == "yes",
+        streams: streams(sheet)?,
+        isolated: sheet.word("placement.isolation")? == "persistent",
         stripe_unit: unit,
         fixed: spec.fixed,
         free_low: count_within(sheet, "gc.free_low", 1, 1 << 20)? as u32,
@@ -273,4 +275,15 @@ fn ftl(sheet: &Sheet, spec: &Spec, seed: u64, stamps: bool) -> Result<FtlSpec, S
         seed,
         stamps,
     })
+}
+
+/// Placement handles. A page that has been folded, or is hot, is of no handle any more.
+fn streams(sheet: &Sheet) -> Result<u8, SheetError> {
+    let handles = count_within(sheet, "placement.handles", 1, u64::from(STREAMS_MAX))? as u8;
+    let other = if sheet.has("slc.size") { "slc.size" } else { "gc.hot_cold" };
+    if handles > 1 && (sheet.has("slc.size") || sheet.word("gc.hot_cold")? == "yes") {
+        let what = format!("{other} gives data other blocks than its handle");
+        return Err(sheet.refuse("placement.handles", &what, &format!("give one of both, without {other}")));
+    }
+    Ok(handles)
 }

@@ -105,7 +105,10 @@ impl Ssd {
             dies,
             idle: Idle::all(count),
             meter: Meter::default(),
-            buffer: Buffer::new(spec.buffer, if spec.fixed { count } else { 1 }),
+            buffer: Buffer::new(
+                spec.buffer,
+                if spec.fixed { count } else { 1 } * usize::from(spec.ftl.streams),
+            ),
             slc: spec.slc.map(|slc| Slc::new(&spec, slc)),
             shares: spec.die.reads_together != ReadsTogether::None && planes > 1 || spec.unit > 1,
             slots: Vec::new(),

@@ -2,7 +2,7 @@
 
 use iostack_model::Stage;
 
-use super::buffer::{NONE, PageStep};
+use super::buffer::{BufferedPage, NONE, PageStep};
 use super::ssd::Ssd;
 use crate::engine::{RequestId, Sim};
 
@@ -41,6 +41,7 @@ impl Ssd {
         };
         let stamp = self.mix(old, start, length, stamp);
         let page = self.buffer.insert(lpn, stamp, PageStep::Merging, sim.now());
+        self.buffer.page(page).stream = sim.request(id).stream.min(self.spec.ftl.streams - 1);
         self.taken(id, page, waited, sim);
         if old.is_some() {
             self.ready(page, sim);
@@ -108,14 +109,16 @@ impl Ssd {
 
     /// The page may be issued.
     fn ready(&mut self, page: u32, sim: &mut Sim) {
-        let queue = self.queue_of(self.buffer.pages[page as usize].lpn);
+        let queue = self.queue_of(page);
         self.buffer.push(queue, page);
         self.offer(queue, sim);
     }
 
-    /// The queue in which a page waits for its die, or for any.
-    pub(super) fn queue_of(&self, lpn: u32) -> usize {
-        if self.spec.fixed { usize::from(self.layout.die[self.ftl.home(lpn) as usize]) } else { 0 }
+    /// The queue in which a page of the buffer waits for its die, or for any: one for each stream.
+    pub(super) fn queue_of(&self, page: u32) -> usize {
+        let BufferedPage { lpn, stream, .. } = self.buffer.pages[page as usize];
+        let die = if self.spec.fixed { usize::from(self.layout.die[self.ftl.home(lpn) as usize]) } else { 0 };
+        die * usize::from(self.spec.ftl.streams) + usize::from(stream)
     }
 
     /// Room may have become free, and flushes may be through.
@@ -156,7 +159,7 @@ impl Ssd {
         let page = 1u64 << self.spec.page_shift;
         for lpn in offset.div_ceil(page)..(offset + length) >> self.spec.page_shift {
             if let Some(kept) = self.buffer.find(lpn as u32) {
-                let queue = self.queue_of(lpn as u32);
+                let queue = self.queue_of(kept);
                 let owners = self.buffer.drop_page(kept, queue);
                 self.answer(owners, sim);
             }

@@ -80,7 +80,7 @@ impl Elevator {
         let Some(&slot) = self.ends.get(&(write, request.offset)) else { return false };
         let held = &mut self.held[slot as usize];
         let end = request.offset + u64::from(request.length);
-        if end - held.entry.offset > self.merge {
+        if end - held.entry.offset > self.merge || sim.request(held.first).stream != request.stream {
             return false;
         }
         held.more.push(id);
@@ -144,10 +144,10 @@ impl Elevator {
         let mut goes = held.first;
         if !held.more.is_empty() {
             held.more.iter().for_each(|&id| sim.spend(id, Stage::Schedule));
-            let Request { kind, user, scratch, .. } = *sim.request(held.first);
+            let Request { kind, user, scratch, stream, .. } = *sim.request(held.first);
             goes = sim.spawn(kind, held.entry.offset, (held.entry.end - held.entry.offset) as u32);
             let carrier = sim.request_mut(goes);
-            (carrier.user, carrier.scratch) = (user, scratch);
+            (carrier.user, carrier.scratch, carrier.stream) = (user, scratch, stream);
         }
         let index = goes.0 as usize;
         if self.slots.len() <= index {
