@@ -10,7 +10,8 @@ impl Ftl {
         if let Some(block) = self.planes[plane as usize].victim {
             return Some(Block(block));
         }
-        let block = self.victims.choose(plane, &self.valid, self.written)?;
+        let spared = self.spared(plane);
+        let block = spared.or_else(|| self.victims.choose(plane, &self.valid, self.written))?;
         debug_assert!(self.valid[block as usize] < APART, "block {block} is no candidate");
         self.valid[block as usize] |= APART;
         self.planes[plane as usize].victim = Some(block);

@@ -51,6 +51,7 @@ mod spec;
 mod steady;
 mod sys;
 mod victims;
+mod wear;
 
 use std::collections::VecDeque;
 
@@ -128,6 +129,8 @@ struct Plane {
     /// Open blocks by lane.
     fronts: [Front; LANES],
     victim: Option<u32>,
+    /// Victims until wear is looked at.
+    until_levelled: u32,
 }
 
 /// The next place in an open block, and the one after its last; equal when none is open.
@@ -157,6 +160,7 @@ impl Ftl {
             free: (plane * blocks_per_plane..(plane + 1) * blocks_per_plane).collect(),
             fronts: [Front::default(); LANES],
             victim: None,
+            until_levelled: 0,
         };
         Ok(Ftl {
             rows: Rows::new(geometry, spec.stripe_unit),

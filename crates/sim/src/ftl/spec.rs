@@ -98,6 +98,8 @@ pub struct FtlSpec {
     pub free_low: u32,
     /// A plane is collected in the background until it has so many free blocks. At least `free_low`, and 2.
     pub free_high: u32,
+    /// The least worn block of a plane is collected when another has been erased so many times more; `None`: never for that.
+    pub wear_spread: Option<u32>,
     /// Decides whatever chance does.
     pub seed: u64,
     /// Keeps a stamp with each physical page.
@@ -126,6 +128,7 @@ impl FtlSpec {
             fixed: false,
             free_low: 1,
             free_high: 2,
+            wear_spread: None,
             seed: 1,
             stamps: false,
         }

@@ -94,6 +94,15 @@ impl Victims {
         self.lists.link(plane, block, valid);
     }
 
+    /// Takes a block out that something else has chosen.
+    pub(super) fn take(&mut self, plane: u32, block: u32, valid: u16) {
+        match self.policy {
+            Victim::Greedy if valid < self.bound[plane as usize] => self.lists.unlink(plane, block, valid),
+            Victim::Fifo => self.queues[plane as usize].retain(|&other| other != block),
+            _ => (),
+        }
+    }
+
     /// Takes a candidate out; `None` when no block of the plane is worth it. `valid` are the counts of all blocks.
     pub(super) fn choose(&mut self, plane: u32, valid: &[u16], written: u64) -> Option<u32> {
         let first = plane as usize * self.blocks;

@@ -303,6 +303,39 @@ fn a_log_beside_random_writes_leaves_them_all_over_provisioning() {
 }
 
 #[test]
+fn wear_is_levelled_at_the_price_that_theory_says() {
+    const SPREAD: u32 = 16;
+    let worn = |wear_spread| {
+        let geometry = Geometry {
+            planes: 1,
+            blocks_per_plane: 512,
+            pages_per_block: 64,
+            page: Bytes(4096),
+            logical_pages: 0,
+        };
+        let mut ftl = made(FtlSpec { wear_spread, ..FtlSpec::greedy(geometry) }, 0.1);
+        let hot = ftl.spec().geometry.logical_pages * 3 / 10;
+        for times in [60, 60] {
+            ftl.begin();
+            // Over and over in turn: nothing has to be moved for its own sake.
+            (0..hot * times)
+                .for_each(|index| drop(ftl.write_timeless((index % hot) as u32, Stream::Host, 0)));
+        }
+        ftl.audit();
+        ftl.counts()
+    };
+    let spared = worn(None);
+    assert!(spared.wear_min == 0 && spared.wear_max > 4 * SPREAD, "{spared:?}");
+    assert_near("without", spared.write_amplification, 1.0, 0.001);
+    let levelled = worn(Some(SPREAD));
+    assert!(levelled.wear_max - levelled.wear_min <= SPREAD + SPREAD / 4 + 1, "{levelled:?}");
+    let cold = (levelled.pages_mapped as f64 * 0.7) / (64.0 * 512.0);
+    let theory = 1.0 / (1.0 - cold / f64::from(SPREAD));
+    println!("levelled {:.4}, theory {theory:.4}", levelled.write_amplification);
+    assert_near("levelled", levelled.write_amplification, theory, 0.02);
+}
+
+#[test]
 fn a_state_by_formula_is_the_one_that_writing_leads_to() {
     for victim in [Victim::Greedy, Victim::CostBenefit, Victim::Choices(3), Victim::Fifo] {
         let mut by_formula = drive(BLOCKS / 2, victim, 64, 0.28, false);

@@ -79,6 +79,7 @@ fn spec_of(rng: &mut Rng) -> FtlSpec {
         fixed: rng.below(2) == 0,
         free_low,
         free_high,
+        wear_spread: (rng.below(3) == 0).then_some(4),
         seed: rng.next_u64(),
         stamps: true,
     }

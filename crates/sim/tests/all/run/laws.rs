@@ -172,6 +172,7 @@ fn flash(rng: &mut Rng) -> Sheet {
         ("channel.rate", "400MB/s"),
         ("gc.pacing", one_of(&["level", "block"])),
         ("gc.hot_cold", one_of(&["no", "yes"])),
+        ("gc.wear_spread", one_of(&["4", "100"])),
         ("slc.full", one_of(&["direct", "fold"])),
         ("buffer.size", one_of(&["64KiB", "1MiB"])),
         ("buffer.acknowledge", one_of(&["early", "programmed"])),
