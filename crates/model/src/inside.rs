@@ -187,6 +187,26 @@ pub struct FlashUse {
     /// By placement handle, and last of blocks in which moved data of all handles came together; empty with one handle.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub streams: Vec<StreamUse>,
+    /// Of a mapping table that is not all in the drive's memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map: Option<MapUse>,
+}
+
+/// Work for a mapping table of which the drive keeps only a part.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct MapUse {
+    /// Bytes of a page of the table.
+    pub page: Bytes,
+    /// Reads of the host that needed an entry.
+    pub lookups: u64,
+    /// Those of them that found it in the host's memory.
+    pub host_hits: u64,
+    /// Those of them that found it on flash only.
+    pub misses: u64,
+    /// Pages of the table read from flash, also for writes.
+    pub pages_read: u64,
+    /// Pages of the table written to flash.
+    pub pages_programmed: u64,
 }
 
 /// Work of flash management for what was written by one placement handle.

@@ -53,7 +53,8 @@ pub use effort::Effort;
 pub use engine::Engine;
 pub use heat::{BINS_PER_CELL, CELL_COUNT, HEAT_COLUMNS, Heat, cell_place, cell_range};
 pub use inside::{
-    FlashUse, Gauge, HostLayer, HostUse, Inside, InsideFlow, Limiting, Load, RaidUse, ResourceUse, StreamUse,
+    FlashUse, Gauge, HostLayer, HostUse, Inside, InsideFlow, Limiting, Load, MapUse, RaidUse, ResourceUse,
+    StreamUse,
 };
 pub use job::{Arrival, Batch, Job, Rate, Think};
 pub use ladder::{Ladder, Rung, RungState};

@@ -129,8 +129,8 @@ struct Plane {
     /// Open blocks by lane.
     fronts: [Front; LANES],
     victim: Option<u32>,
-    /// Victims until wear is looked at.
-    until_levelled: u32,
+    /// No full block has been erased less.
+    least_erases: u32,
 }
 
 /// The next place in an open block, and the one after its last; equal when none is open.
@@ -160,7 +160,7 @@ impl Ftl {
             free: (plane * blocks_per_plane..(plane + 1) * blocks_per_plane).collect(),
             fronts: [Front::default(); LANES],
             victim: None,
-            until_levelled: 0,
+            least_erases: 0,
         };
         Ok(Ftl {
             rows: Rows::new(geometry, spec.stripe_unit),
@@ -223,6 +223,11 @@ impl Ftl {
     #[inline]
     pub fn plane_of(&self, place: PhysicalPage) -> u32 {
         self.per_plane.quotient(self.per_block.quotient(place.0))
+    }
+
+    /// The first place of a plane.
+    pub fn first_of(&self, plane: u32) -> u32 {
+        plane * self.per_plane.get() * self.per_block.get()
     }
 
     /// The plane of a block.

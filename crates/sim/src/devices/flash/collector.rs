@@ -16,6 +16,7 @@
 //! (`gc.free_low`): one that the host may open, one that moved pages may open, one that is being won.
 
 use super::die::Phase;
+use super::mapping::Mapping;
 use super::spec::ReadsTogether;
 use super::ssd::{DIE, Ssd};
 use super::work::{Collector, PAGE, PlaneWork};
@@ -126,6 +127,7 @@ impl Ssd {
                 *earned = (*earned + work.gain).min(most);
                 if let Some(place) = self.ftl.relocate(lpn, from) {
                     programming.push(place.0);
+                    Mapping::note(&mut self.mapping, lpn);
                     count += 1;
                 }
             }
@@ -144,6 +146,7 @@ impl Ssd {
     pub(super) fn program_moved(&mut self, number: u32, phase: Phase, pages: u64, sim: &mut Sim) -> bool {
         let loaded = self.transfer(number, pages, sim.now());
         self.work(number, phase, loaded, self.spec.die.cells.program, sim.now(), sim);
+        self.keep_up(sim);
         true
     }
 

@@ -59,7 +59,7 @@ impl Ssd {
         let (mut same_page, mut may_join, mut last) = (false, planes != ReadsTogether::None, NONE);
         while id != NONE {
             let other = self.slot_of(id);
-            if other.slc != slot.slc {
+            if (other.slc, other.table) != (slot.slc, slot.table) {
                 return None;
             }
             let (other_page, other_plane) = self.flash_page(other);

@@ -40,6 +40,15 @@ pub(super) enum Phase {
     FoldErasing,
     /// Interrupting a program or an erase.
     Suspending,
+    /// Reading or programming pages of the mapping table.
+    Table,
+}
+
+/// Pages of the mapping table that a die has to read and to program.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Chores {
+    pub(super) reads: u32,
+    pub(super) programs: u32,
 }
 
 impl Phase {
@@ -84,6 +93,8 @@ pub(super) struct ReadSlot {
     pub(super) rest: bool,
     /// The page is in the blocks with one bit a cell.
     pub(super) slc: bool,
+    /// It is a page of the mapping table.
+    pub(super) table: bool,
     pub(super) since: Time,
     /// Time that moving had taken when the wait began: of the die for reads, of all dies for writes.
     pub(super) moved: Moves,
@@ -100,6 +111,7 @@ impl ReadSlot {
         child: false,
         rest: false,
         slc: false,
+        table: false,
         since: 0,
         moved: Moves { collected: 0, folded: 0 },
         worked: 0,
@@ -141,6 +153,7 @@ pub(super) struct Die {
     /// There may be something to collect or to fold.
     pub(super) dirty: bool,
     pub(super) erases: u32,
+    pub(super) chores: Chores,
     /// Time that collection and folding had the die, until the present step.
     moved: Moves,
     /// Start of the present step of theirs.

@@ -8,6 +8,7 @@
 //! get the room of its last block as it is won: one page for each page that was folded.
 
 use super::die::Phase;
+use super::mapping::Mapping;
 use super::spec::{PLANES_MAX, ReadsTogether};
 use super::ssd::Ssd;
 use super::work::PAGE;
@@ -102,6 +103,7 @@ impl Ssd {
         self.slc.as_mut().expect("it was there").forget(lpn);
         let to = self.ftl.write(lpn, planes[at], Stream::Host, stamp);
         self.dies[number as usize].collector.programming.push(to.0);
+        Mapping::note(&mut self.mapping, lpn);
         self.counts.folded += 1;
         true
     }

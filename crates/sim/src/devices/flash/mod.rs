@@ -8,6 +8,7 @@ mod company;
 mod die;
 mod fold;
 mod layout;
+mod mapping;
 mod mixed;
 mod read;
 mod schedule;

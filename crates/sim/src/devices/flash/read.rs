@@ -16,6 +16,14 @@ impl Ssd {
         if let Some(page) = self.buffer.find(lpn) {
             return self.read_buffer(id, page, sim);
         }
+        if self.mapping.is_none() || !self.awaits_entry(id, lpn, sim) {
+            self.read_mapped(id, lpn, sim);
+        }
+    }
+
+    /// The same, now that the entry of the mapping table is there.
+    #[inline]
+    pub(super) fn read_mapped(&mut self, id: RequestId, lpn: u32, sim: &mut Sim) {
         match self.look_up(id.0, lpn) {
             Some(die) => self.enqueue(die, id.0, sim),
             // Nothing was ever written there: the firmware answers, cells are not read.
@@ -82,7 +90,7 @@ impl Ssd {
             return;
         }
         let slot = self.slot_of(id);
-        if !slot.slc && self.dies[number as usize].collector.holds(slot.place) {
+        if !slot.slc && !slot.table && self.dies[number as usize].collector.holds(slot.place) {
             return self.answer_from_collector(id, sim);
         }
         let slot = self.slot(id);
@@ -186,14 +194,16 @@ impl Ssd {
     #[inline]
     fn sense(&mut self, number: u32, since: Time, sim: &mut Sim) {
         let now = sim.now();
-        let cells = match self.spec.slc {
-            Some(slc) if self.slot_of(self.dies[number as usize].active).slc => slc.cells,
-            _ => self.spec.die.cells,
+        let active = self.dies[number as usize].active;
+        let read = match (self.spec.slc, self.spec.mapping) {
+            (Some(slc), _) if self.slot_of(active).slc => slc.cells.read,
+            (_, Some(mapping)) if self.slot_of(active).table => mapping.read,
+            _ => self.spec.die.cells.read,
         };
         let die = &mut self.dies[number as usize];
         die.turn_to(Phase::Sensing, now);
         die.sensing_since = now;
-        die.until = now + cells.read;
+        die.until = now + read;
         die.account.book(since, now, die.until);
         sim.wake_at(die.until, token(DIE, number));
     }
@@ -206,7 +216,7 @@ impl Ssd {
             let slot = self.slot_of(id);
             if id & INNER == 0 {
                 sim.spend(RequestId(id), Stage::Die);
-                if self.mixed.is_some() {
+                if self.mixed.is_some() && !slot.table {
                     self.stamp_from(RequestId(id), slot.place, slot.slc, sim);
                 }
             }
@@ -228,7 +238,7 @@ impl Ssd {
     pub(super) fn leave(&mut self, number: u32, sim: &mut Sim) {
         let die = &mut self.dies[number as usize];
         let (id, channel) = (die.active, usize::from(die.channel));
-        let alone = id & INNER == 0 && self.slots[id as usize].next == NONE;
+        let alone = id & INNER == 0 && self.slots[id as usize].next == NONE && !self.slots[id as usize].table;
         let (until, left) = if alone {
             let time = self.spec.channel.time(u64::from(sim.request(RequestId(id)).length));
             let until = self.channels[channel].serve(sim.now(), time);
@@ -254,8 +264,11 @@ impl Ssd {
         while id != NONE {
             let slot = self.slot_of(id);
             let host = id & INNER == 0;
-            let bytes =
-                if host { u64::from(sim.request(RequestId(id)).length) } else { 1 << self.spec.page_shift };
+            let bytes = match self.spec.mapping {
+                Some(mapping) if slot.table => mapping.bytes,
+                _ if host => u64::from(sim.request(RequestId(id)).length),
+                _ => 1 << self.spec.page_shift,
+            };
             // One command for all of a flash page.
             let with_command = std::mem::replace(&mut page, self.spec.by_unit.quotient(slot.place)) != page;
             let command = if with_command { self.spec.channel.command } else { 0 };
@@ -273,7 +286,11 @@ impl Ssd {
     pub(super) fn left(&mut self, id: RequestId, sim: &mut Sim) {
         sim.spend(id, Stage::Channel);
         let slot = self.slot_of(id.0);
-        self.deliver(id, sim);
+        if slot.table {
+            self.entry_came(id, sim);
+        } else {
+            self.deliver(id, sim);
+        }
         self.freed(slot, sim);
     }
 

@@ -7,6 +7,7 @@ use iostack_model::Stage;
 
 use super::buffer::{BufferedPage, NONE};
 use super::die::Phase;
+use super::mapping::Mapping;
 use super::spec::PLANES_MAX;
 use super::ssd::{DIE, LOADED, Ssd};
 use super::work::{PAGE, spend};
@@ -31,6 +32,7 @@ impl Ssd {
             Phase::MoveProgramming | Phase::FoldProgramming => self.move_programmed(number, sim),
             Phase::Erasing => self.erased(number, sim),
             Phase::FoldErasing => self.fold_erased(number, sim),
+            Phase::Table => self.worked(number, sim),
             Phase::Suspending => self.next(number, sim),
             Phase::Idle | Phase::Leaving => {}
         }
@@ -63,6 +65,7 @@ impl Ssd {
         }
         self.dies[number as usize].overtaken = 0;
         self.resume(number, sim)
+            || self.keep_table(number, sim)
             || self.collects_first(number) && self.collect(number, sim)
             || self.program(number, sim)
             || self.start_reads(number, sim)
@@ -228,6 +231,7 @@ impl Ssd {
             self.counts.slc_written += 1;
             // What it replaces is of no use to the collector.
             self.ftl.trim(lpn);
+            Mapping::note(&mut self.mapping, lpn);
             group.push(page);
         }
         if self.spec.slc.is_some_and(|spec| slc.room(number) < spec.paced) {
@@ -288,6 +292,7 @@ impl Ssd {
             slc.forget(lpn);
         }
         self.ftl.write(lpn, plane, stream, stamp);
+        Mapping::note(&mut self.mapping, lpn);
         group.push(page);
     }
 
@@ -307,6 +312,7 @@ impl Ssd {
         let since = self.buffer.page(first).since;
         self.work(number, Phase::Programming, loaded, program, since, sim);
         self.dies[number as usize].dirty = true;
+        self.keep_up(sim);
     }
 
     /// So many pages go over the die's channel from now on: when they are there.

@@ -3,6 +3,7 @@
 use crate::sheet::{Sheet, SheetError};
 
 use super::layout::{Layout, UnitCounts};
+use super::mapping::MapSpec;
 use super::way::{Cores, Link, Transfer};
 use crate::devices::parameter::{Pace, count_within, variant, whole_bytes};
 use crate::ftl::{Divisor, FtlSpec, Geometry, STREAMS_MAX, StartState, Victim};
@@ -102,6 +103,7 @@ pub(super) struct Spec {
     /// Writes are answered from the buffer.
     pub(super) early: bool,
     pub(super) slc: Option<SlcSpec>,
+    pub(super) mapping: Option<MapSpec>,
     /// Writes get what collecting and folding win, page by page.
     pub(super) level: bool,
     pub(super) state: StartState,
@@ -139,12 +141,14 @@ impl Spec {
             buffer: buffer.map(|bytes| (bytes / page).min(u64::from(BUFFER_MAX)) as u32),
             early: buffer.is_some() && sheet.word("buffer.acknowledge")? == "early",
             slc: None,
+            mapping: None,
             level: sheet.word("gc.pacing")? == "level",
             state: variant(sheet, "flash.state")?,
             ftl: FtlSpec::greedy(Geometry::default()),
             layout,
         };
         spec.slc = slc(sheet, &spec, page)?;
+        spec.mapping = MapSpec::from_sheet(sheet, &spec)?;
         spec.ftl = ftl(sheet, &spec, seed, stamps)?;
         Ok(spec)
     }

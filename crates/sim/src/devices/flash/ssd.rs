@@ -15,6 +15,7 @@ use iostack_model::{Bytes, FlashUse, Gauge, ResourceUse, Stage};
 use super::buffer::{Buffer, NONE};
 use super::die::{Die, Idle, Meter, ReadSlot};
 use super::layout::Layout;
+use super::mapping::Mapping;
 use super::mixed::Mixed;
 use super::slc::Slc;
 use super::spec::{ReadsTogether, Spec};
@@ -38,6 +39,10 @@ pub(super) const MERGED: u8 = 5;
 pub(super) const LOADED: u8 = 6;
 /// A command that waited has a place in the queue.
 const ENTERED: u8 = 7;
+/// A die may have something to do with the mapping table.
+pub(super) const CHORE: u8 = 8;
+/// The entry of the mapping table is there, from the host's memory.
+pub(super) const MAPPED: u8 = 9;
 
 /// Bit of an entry in lists of reads that is not a request, but a page of the buffer that is being merged.
 pub(super) const INNER: u32 = 1 << 31;
@@ -54,6 +59,7 @@ pub(super) struct Ssd {
     pub(super) meter: Meter,
     pub(super) buffer: Buffer,
     pub(super) slc: Option<Slc>,
+    pub(super) mapping: Option<Mapping>,
     /// Reads may share a sense.
     pub(super) shares: bool,
     /// Entries of requests, by their number.
@@ -110,6 +116,7 @@ impl Ssd {
                 if spec.fixed { count } else { 1 } * usize::from(spec.ftl.streams),
             ),
             slc: spec.slc.map(|slc| Slc::new(&spec, slc)),
+            mapping: spec.mapping.map(|mapping| Mapping::new(mapping, spec.capacity, spec.page_shift)),
             shares: spec.die.reads_together != ReadsTogether::None && planes > 1 || spec.unit > 1,
             slots: Vec::new(),
             inner: Vec::new(),
@@ -343,6 +350,8 @@ impl Part for Ssd {
             }
             MERGED => self.piece_left(index, sim),
             LOADED => self.loaded(index, sim),
+            CHORE => self.chore(index, sim),
+            MAPPED => self.mapped(id, sim),
             _ => self.enter(sim),
         }
     }
@@ -353,6 +362,7 @@ impl Part for Ssd {
         self.channels.iter_mut().for_each(|channel| channel.account.begin(now));
         self.dies.iter_mut().for_each(|die| die.account.begin(now));
         self.ftl.begin();
+        self.mapping.iter_mut().for_each(Mapping::begin);
         self.counts = SsdCounts::default();
     }
 
@@ -384,6 +394,11 @@ impl Part for Ssd {
             counts.pages_moved += own.folded;
             counts.pages_mapped += slc.valid();
             counts.erases += own.slc_erases;
+        }
+        if let Some(mapping) = &self.mapping {
+            let used = mapping.counts();
+            counts.pages_programmed += used.pages_programmed * used.page.0 / counts.page.0;
+            counts.map = Some(used);
         }
         Some(counts.with_factors())
     }

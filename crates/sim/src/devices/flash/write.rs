@@ -3,6 +3,7 @@
 use iostack_model::Stage;
 
 use super::buffer::{BufferedPage, NONE, PageStep};
+use super::mapping::Mapping;
 use super::ssd::Ssd;
 use crate::engine::{RequestId, Sim};
 
@@ -167,7 +168,9 @@ impl Ssd {
                 slc.forget(lpn as u32);
             }
             self.ftl.trim(lpn as u32);
+            Mapping::note(&mut self.mapping, lpn as u32);
         }
+        self.keep_up(sim);
         self.complete(id, sim);
         self.settle(sim);
         self.press(sim);

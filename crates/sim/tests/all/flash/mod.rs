@@ -6,6 +6,7 @@ use iostack_sim::sheet::Sheet;
 use crate::load::{Ask, by_chance, world_of};
 
 mod closed_forms;
+mod mapping;
 mod writing;
 
 const CAPACITY: u64 = 64 << 20;

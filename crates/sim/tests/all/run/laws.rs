@@ -46,6 +46,7 @@ pub(crate) fn job(rng: &mut Rng) -> Job {
         }
         _ => {}
     }
+    job.host.write_hint = [None, Some(2), Some(5)][rng.below(3) as usize];
     job
 }
 
@@ -173,6 +174,9 @@ fn flash(rng: &mut Rng) -> Sheet {
         ("gc.pacing", one_of(&["level", "block"])),
         ("gc.hot_cold", one_of(&["no", "yes"])),
         ("gc.wear_spread", one_of(&["4", "100"])),
+        ("map.cache", one_of(&["4KiB", "16KiB", "1MiB"])),
+        ("map.host_buffer", one_of(&["4KiB", "16KiB"])),
+        ("map.host_read", one_of(&["0", "2us"])),
         ("slc.full", one_of(&["direct", "fold"])),
         ("buffer.size", one_of(&["64KiB", "1MiB"])),
         ("buffer.acknowledge", one_of(&["early", "programmed"])),
