@@ -117,16 +117,17 @@ impl Ftl {
 
     /// The host writes a page when nothing takes time: to the plane of the stripe, after what must be collected there.
     pub fn write_timeless(&mut self, lpn: u32, stream: Stream, stamp: u32) -> PhysicalPage {
+        let lane = self.lane(stream);
         if self.spec.fixed {
             let plane = self.home(lpn);
-            assert!(self.make_room(plane, stream), "plane {plane} is full of valid pages");
-            return self.write(lpn, plane, stream, stamp);
+            assert!(self.make_room(plane, lane), "plane {plane} is full of valid pages");
+            return self.write_in(lpn, plane, lane, stamp);
         }
         for _ in 0..=self.planes.len() {
             let plane = self.ahead;
-            if self.make_room(plane, stream) {
+            if self.make_room(plane, lane) {
                 self.advance();
-                return self.write(lpn, plane, stream, stamp);
+                return self.write_in(lpn, plane, lane, stamp);
             }
             self.skip();
         }
@@ -147,10 +148,10 @@ impl Ftl {
 
     /// Collects as the low watermark asks; false when there still is no room.
     #[inline]
-    fn make_room(&mut self, plane: u32, stream: Stream) -> bool {
+    fn make_room(&mut self, plane: u32, lane: usize) -> bool {
         while self.urgency(plane) == Urgency::Foreground {
             if !self.collect(plane) {
-                return self.room(plane, stream);
+                return self.room_in(plane, lane);
             }
         }
         true

@@ -264,8 +264,13 @@ impl Ftl {
     /// The host can write another page there without taking what the collector needs.
     #[inline]
     pub fn room(&self, plane: u32, stream: Stream) -> bool {
+        self.room_in(plane, self.lane(stream))
+    }
+
+    #[inline]
+    fn room_in(&self, plane: u32, lane: usize) -> bool {
         let state = &self.planes[plane as usize];
-        let front = &state.fronts[self.lane(stream)];
+        let front = &state.fronts[lane];
         front.next < front.end || state.free.len() > 1
     }
 
@@ -309,7 +314,12 @@ impl Ftl {
     #[inline]
     fn moved_lane(&mut self, block: u32, pages: u64) -> usize {
         self.counts.moved += pages;
-        let Some(&handle) = self.handles.get(block as usize) else { return LANE_MOVED };
+        if self.handles.is_empty() { LANE_MOVED } else { self.lane_by_handle(block, pages) }
+    }
+
+    #[cold]
+    fn lane_by_handle(&mut self, block: u32, pages: u64) -> usize {
+        let handle = self.handles[block as usize];
         self.counts.by_handle[usize::from(handle)][1] += pages;
         if self.spec.isolated && handle > 0 { usize::from(self.spec.streams + handle) } else { LANE_MOVED }
     }
@@ -340,11 +350,17 @@ impl Ftl {
     /// The host writes a page: takes the next place of the plane's open block, maps the page to it, and forgets the old copy.
     #[inline]
     pub fn write(&mut self, lpn: u32, plane: u32, stream: Stream, stamp: u32) -> PhysicalPage {
-        debug_assert!(stream != Stream::Moved && self.room(plane, stream), "no room in plane {plane}");
-        if let Stream::Placed(handle) = stream {
-            self.counts.by_handle[usize::from(handle)][0] += 1;
+        debug_assert!(stream != Stream::Moved, "the host does not move");
+        self.write_in(lpn, plane, self.lane(stream), stamp)
+    }
+
+    #[inline]
+    fn write_in(&mut self, lpn: u32, plane: u32, lane: usize, stamp: u32) -> PhysicalPage {
+        debug_assert!(self.room_in(plane, lane), "no room in plane {plane}");
+        if !self.handles.is_empty() {
+            self.counts.by_handle[lane - 1][0] += 1;
         }
-        let to = self.allocate(plane, self.lane(stream), 1);
+        let to = self.allocate(plane, lane, 1);
         self.map.set_stamp(to, stamp);
         self.written += 1;
         match self.map.set(lpn, Some(to)) {

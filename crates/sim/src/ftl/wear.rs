@@ -9,8 +9,12 @@ use super::{APART, Ftl};
 
 impl Ftl {
     /// The full block of a plane that has been spared too much.
+    #[inline]
     pub(super) fn spared(&mut self, plane: u32) -> Option<u32> {
-        let spread = self.spec.wear_spread?;
+        self.spec.wear_spread.and_then(|spread| self.spared_by(plane, spread))
+    }
+
+    fn spared_by(&mut self, plane: u32, spread: u32) -> Option<u32> {
         let state = &mut self.planes[plane as usize];
         let next = self.erases[*state.free.front()? as usize];
         // No full block is younger than the youngest of the last look.

@@ -194,18 +194,23 @@ impl Ssd {
     #[inline]
     fn sense(&mut self, number: u32, since: Time, sim: &mut Sim) {
         let now = sim.now();
-        let active = self.dies[number as usize].active;
-        let read = match (self.spec.slc, self.spec.mapping) {
-            (Some(slc), _) if self.slot_of(active).slc => slc.cells.read,
-            (_, Some(mapping)) if self.slot_of(active).table => mapping.read,
-            _ => self.spec.die.cells.read,
-        };
+        let read = if self.alike { self.spec.die.cells.read } else { self.sense_time(number) };
         let die = &mut self.dies[number as usize];
         die.turn_to(Phase::Sensing, now);
         die.sensing_since = now;
         die.until = now + read;
         die.account.book(since, now, die.until);
         sim.wake_at(die.until, token(DIE, number));
+    }
+
+    /// Time of a sense, of a drive whose pages are not all alike.
+    fn sense_time(&self, number: u32) -> u64 {
+        let slot = self.slot_of(self.dies[number as usize].active);
+        match (&self.spec.slc, &self.spec.mapping) {
+            (Some(slc), _) if slot.slc => slc.cells.read,
+            (_, Some(mapping)) if slot.table => mapping.read,
+            _ => self.spec.die.cells.read,
+        }
     }
 
     /// The cells are sensed.

@@ -60,6 +60,8 @@ pub(super) struct Ssd {
     pub(super) buffer: Buffer,
     pub(super) slc: Option<Slc>,
     pub(super) mapping: Option<Mapping>,
+    /// All senses take equally long.
+    pub(super) alike: bool,
     /// Reads may share a sense.
     pub(super) shares: bool,
     /// Entries of requests, by their number.
@@ -117,6 +119,7 @@ impl Ssd {
             ),
             slc: spec.slc.map(|slc| Slc::new(&spec, slc)),
             mapping: spec.mapping.map(|mapping| Mapping::new(mapping, spec.capacity, spec.page_shift)),
+            alike: spec.slc.is_none() && spec.mapping.is_none(),
             shares: spec.die.reads_together != ReadsTogether::None && planes > 1 || spec.unit > 1,
             slots: Vec::new(),
             inner: Vec::new(),
