@@ -12,7 +12,8 @@
 use std::cmp::Reverse;
 
 use iostack_model::{
-    Bins, FlashUse, Gauge, Inside, InsideFlow, IntervalFlow, Limiting, Nanos, Outcome, RaidUse, StreamUse,
+    Bins, FlashUse, Gauge, Inside, InsideFlow, IntervalFlow, Limiting, MapUse, Nanos, Outcome, RaidUse,
+    StreamUse,
 };
 
 use crate::lists::Joined;
@@ -43,6 +44,7 @@ pub(crate) fn reasons(outcome: &Outcome, inside: &Inside) -> Vec<(&'static str, 
             told.push(("blocks", room(flash)));
             told.push(("wear", wear(flash)));
         }
+        told.extend(flash.map.as_ref().map(|used| ("mapping", format!("{}.", table_use(used)))));
     }
     if let Some(used) = &inside.raid {
         told.push(("members", members(used)));
@@ -315,6 +317,23 @@ fn amplification(flash: &FlashUse) -> Option<String> {
     };
     let apart = by_handle(flash).map_or_else(String::new, |each| format!(" By placement handle: {each}."));
     Some(format!("Write amplification {factor:.2}: {went}{met}{merged}{apart}"))
+}
+
+/// How often the mapping table was at hand, and what it cost the flash.
+pub(crate) fn table_use(used: &MapUse) -> String {
+    let MapUse { page, lookups, host_hits, misses, pages_read, pages_programmed } = used;
+    let per = |part: u64| share(part as f64 / (*lookups).max(1) as f64);
+    let in_host = match host_hits {
+        0 => String::new(),
+        &hits => format!(", {} in the host's memory", per(hits)),
+    };
+    format!(
+        "{} of {} look-ups of reads found their entry on flash only{in_host}; pages of {page} read: {}, written: {}",
+        per(*misses),
+        count(*lookups),
+        count(*pages_read),
+        count(*pages_programmed)
+    )
 }
 
 /// Pages written to flash per page that each placement handle wrote, and what was moved of all together.

@@ -196,6 +196,9 @@ fn flash(used: &FlashUse) -> Section {
     if let Some(each) = inside::by_handle(used) {
         section.fact("pages written per page of each handle", each);
     }
+    if let Some(table) = &used.map {
+        section.fact("mapping table", inside::table_use(table));
+    }
     section
 }
 

@@ -96,7 +96,8 @@ pub struct Ftl {
     /// Valid pages of each block, and [`APART`]. In an open block, places that are not written yet count as valid.
     valid: Vec<u16>,
     erases: Vec<u32>,
-    /// Host writes when each block was opened; 0 for what was laid out. Empty unless hot data has a stream.
+    /// Host writes when each block was opened for the host, or, where data was moved to it, the block that it came from; 0 for what
+    /// was laid out. Empty unless hot data has a stream.
     opened: Vec<u64>,
     /// Handle of each block; that behind the last for blocks of all. Empty with one handle.
     handles: Vec<u8>,
@@ -144,8 +145,6 @@ struct Front {
 const LANES: usize = 2 * STREAMS_MAX as usize;
 /// Open block for moved pages.
 const LANE_MOVED: usize = 0;
-/// A page is hot when it is overwritten within this part of a drive write.
-const HOT: u64 = 4;
 /// A host write ages everything by one; ages before the start are smaller than this.
 const WRITTEN_BEFORE: u64 = 1 << 40;
 
@@ -170,7 +169,7 @@ impl Ftl {
             valid: vec![APART; blocks],
             erases: vec![0; blocks],
             opened: vec![0; if spec.hot_cold { blocks } else { 0 }],
-            handles: vec![0; if spec.streams > 1 { blocks } else { 0 }],
+            handles: vec![0; if spec.handles() > 1 { blocks } else { 0 }],
             planes: (0..geometry.planes).map(plane).collect(),
             victims: Victims::new(geometry, spec.victim, spec.seed),
             ahead: 0,
@@ -292,21 +291,16 @@ impl Ftl {
 
     /// Open blocks of the lane are for what is moved.
     fn is_for_moved(&self, lane: usize) -> bool {
-        lane == LANE_MOVED || lane > self.spec.host_lanes() as usize
+        lane == LANE_MOVED || lane > usize::from(self.spec.handles())
     }
 
     /// The handle of a lane's blocks.
     fn handle_of(&self, lane: usize) -> u8 {
-        match (lane as u8, self.spec.streams) {
-            (0, streams) => {
-                if self.spec.isolated {
-                    0
-                } else {
-                    streams
-                }
-            }
-            (lane, streams) if lane <= streams => lane - 1,
-            (lane, streams) => lane - streams,
+        match (lane as u8, self.spec.handles()) {
+            (0, _) if self.spec.keeps_apart() => 0,
+            (0, handles) => handles,
+            (lane, handles) if lane <= handles => lane - 1,
+            (lane, handles) => lane - handles,
         }
     }
 
@@ -321,7 +315,11 @@ impl Ftl {
     fn lane_by_handle(&mut self, block: u32, pages: u64) -> usize {
         let handle = self.handles[block as usize];
         self.counts.by_handle[usize::from(handle)][1] += pages;
-        if self.spec.isolated && handle > 0 { usize::from(self.spec.streams + handle) } else { LANE_MOVED }
+        if self.spec.keeps_apart() && handle > 0 {
+            usize::from(self.spec.handles() + handle)
+        } else {
+            LANE_MOVED
+        }
     }
 
     /// Pages that the host writes are of one stream, however old.
@@ -330,8 +328,8 @@ impl Ftl {
         self.opened.is_empty()
     }
 
-    /// Hot when the page was last written, or moved, less than a quarter of a drive write ago: what is overwritten so soon is
-    /// likely to be overwritten again.
+    /// Hot when the page was last written less than a drive write ago: what is overwritten so soon is likely to be overwritten
+    /// again.
     #[inline]
     pub fn temperature(&self, lpn: u32) -> Stream {
         if self.host_is_one() { Stream::Host } else { self.temperature_by_age(lpn) }
@@ -340,11 +338,7 @@ impl Ftl {
     fn temperature_by_age(&self, lpn: u32) -> Stream {
         let Some(place) = self.lookup(lpn) else { return Stream::Host };
         let opened = self.opened[self.per_block.quotient(place.0) as usize];
-        if self.written - opened < self.spec.geometry.logical_pages / HOT {
-            Stream::Hot
-        } else {
-            Stream::Host
-        }
+        if self.written - opened < self.spec.geometry.logical_pages { Stream::Hot } else { Stream::Host }
     }
 
     /// The host writes a page: takes the next place of the plane's open block, maps the page to it, and forgets the old copy.
@@ -395,13 +389,14 @@ impl Ftl {
     fn open(&mut self, plane: u32, lane: usize) -> u32 {
         let (for_moved, handle) = (self.is_for_moved(lane), self.handle_of(lane));
         let state = &mut self.planes[plane as usize];
+        let from = state.victim.filter(|_| for_moved);
         let last_is_reserved = !for_moved && state.free.len() <= 1;
         assert!(!last_is_reserved, "no room in plane {plane}: ask `room` before writing");
         let block =
             state.free.pop_front().unwrap_or_else(|| panic!("no block for the collector of plane {plane}"));
         self.counts.free -= 1;
-        if let Some(opened) = self.opened.get_mut(block as usize) {
-            *opened = self.written;
+        if !self.opened.is_empty() {
+            self.opened[block as usize] = from.map_or(self.written, |from| self.opened[from as usize]);
         }
         if let Some(kept) = self.handles.get_mut(block as usize) {
             *kept = handle;
@@ -460,7 +455,7 @@ impl Ftl {
     pub fn counts(&self) -> FlashUse {
         let geometry = &self.spec.geometry;
         let FtlCounts { written, moved, erases, mapped, free, by_handle } = self.counts;
-        let handles = if self.handles.is_empty() { 0 } else { usize::from(self.spec.streams) + 1 };
+        let handles = if self.spec.streams > 1 { usize::from(self.spec.streams) + 1 } else { 0 };
         let stream = |[pages_host, pages_moved]: [u64; 2]| StreamUse { pages_host, pages_moved };
         let host = self.written - written;
         let wear: u64 = self.erases.iter().map(|&erases| u64::from(erases)).sum();

@@ -83,7 +83,7 @@ pub struct FtlSpec {
     pub geometry: Geometry,
     /// Rule that chooses the block to be collected.
     pub victim: Victim,
-    /// Hot data has open blocks of its own, beside those of other data and of the collector.
+    /// Hot data has open blocks of its own, also for what the collector moves of it.
     pub hot_cold: bool,
     /// Placement handles, each of which has open blocks of its own; 1: all data is of one. Not together with `hot_cold`.
     pub streams: u8,
@@ -136,13 +136,17 @@ impl FtlSpec {
 
     /// Open blocks of a plane.
     pub const fn open_blocks(&self) -> u32 {
-        let moved = if self.isolated { self.streams as u32 } else { 1 };
-        self.host_lanes() + moved
+        self.handles() as u32 + if self.keeps_apart() { self.handles() as u32 } else { 1 }
     }
 
-    /// Open blocks of a plane for what the host writes.
-    pub(super) const fn host_lanes(&self) -> u32 {
-        if self.hot_cold { 2 } else { self.streams as u32 }
+    /// Handles that have open blocks of their own: for the host two where hot data is the second.
+    pub(super) const fn handles(&self) -> u8 {
+        if self.hot_cold { 2 } else { self.streams }
+    }
+
+    /// What is moved of their blocks does not come together.
+    pub(super) const fn keeps_apart(&self) -> bool {
+        self.hot_cold || self.isolated
     }
 
     /// Refuses what cannot work, and says what to do.

@@ -54,7 +54,7 @@ fn spec_of(rng: &mut Rng) -> FtlSpec {
     ];
     let hot_cold = rng.below(2) == 0;
     let (streams, isolated) = (if hot_cold { 1 } else { 1 + rng.below(4) as u8 }, rng.below(2) == 0);
-    let open = if hot_cold { 3 } else { u32::from(streams + if isolated { streams } else { 1 }) };
+    let open = if hot_cold { 4 } else { u32::from(streams + if isolated { streams } else { 1 }) };
     let (planes, unit) = (1 + rng.below(5) as u32, [1, 1, 2, 4][rng.below(4) as usize]);
     let pages_per_block = unit * (1 + rng.below(20) as u32);
     let free_low = 1 + rng.below(3) as u32;

@@ -93,6 +93,7 @@ pub(super) struct Spec {
     pub(super) channel: Transfer,
     pub(super) link: Link,
     pub(super) cores: Cores,
+    pub(super) memory: Option<Transfer>,
     pub(super) read: CoreTimes,
     pub(super) write: CoreTimes,
     pub(super) queue_depth: u32,
@@ -134,6 +135,8 @@ impl Spec {
             channel,
             link: link(sheet, page)?,
             cores: Cores::new(count_within(sheet, "controller.cores", 1, 64)? as usize),
+            memory: Pace::limit_from_sheet(sheet, "controller.memory")?
+                .map(|rate| Transfer::new(Some(rate), 0, 2 * page)),
             read: CoreTimes::for_direction(sheet, "read")?,
             write: CoreTimes::for_direction(sheet, "write")?,
             queue_depth: count_within(sheet, "flash.queue_depth", 1, 1 << 20)? as u32,

@@ -19,7 +19,7 @@ use super::mapping::Mapping;
 use super::mixed::Mixed;
 use super::slc::Slc;
 use super::spec::{ReadsTogether, Spec};
-use super::way::{Cores, Link};
+use super::way::{Cores, Link, Transfer};
 use crate::engine::{Kind, Part, Request, RequestId, Server, Shape, Sim, Time, token, usage};
 use crate::ftl::Ftl;
 
@@ -43,6 +43,10 @@ const ENTERED: u8 = 7;
 pub(super) const CHORE: u8 = 8;
 /// The entry of the mapping table is there, from the host's memory.
 pub(super) const MAPPED: u8 = 9;
+/// Data of a write is in the drive's memory.
+const STORED: u8 = 10;
+/// Data of a read has been through the drive's memory.
+const FETCHED: u8 = 11;
 
 /// Bit of an entry in lists of reads that is not a request, but a page of the buffer that is being merged.
 pub(super) const INNER: u32 = 1 << 31;
@@ -53,6 +57,8 @@ pub(super) struct Ssd {
     pub(super) ftl: Ftl,
     pub(super) link: Link,
     pub(super) cores: Cores,
+    /// The drive's memory, where it can hold data up.
+    memory: Option<(Transfer, Server)>,
     pub(super) channels: Vec<Server>,
     pub(super) dies: Vec<Die>,
     pub(super) idle: Idle,
@@ -109,6 +115,7 @@ impl Ssd {
             ftl,
             link: spec.link.clone(),
             cores: spec.cores.clone(),
+            memory: spec.memory.clone().map(|memory| (memory, Server::default())),
             channels: vec![Server::default(); layout.counts.channels as usize],
             dies,
             idle: Idle::all(count),
@@ -183,7 +190,27 @@ impl Ssd {
         }
         let data = if kind == Kind::Write { u64::from(length) } else { 0 };
         let there = self.link.down(sim.now(), data);
-        if there == sim.now() { self.decide(id, sim) } else { sim.wake_at(there, token(CAME, id.0)) }
+        if there == sim.now() { self.came(id, sim) } else { sim.wake_at(there, token(CAME, id.0)) }
+    }
+
+    /// A command that is no read has come with its data, which goes to memory, and from there to a channel.
+    #[inline]
+    fn came(&mut self, id: RequestId, sim: &mut Sim) {
+        if self.memory.is_none() || !self.passes_memory(STORED, id, sim) {
+            self.decide(id, sim);
+        }
+    }
+
+    /// True when the data of a request passes the memory first: there and back, behind that of others.
+    fn passes_memory(&mut self, then: u8, id: RequestId, sim: &mut Sim) -> bool {
+        let Some((transfer, server)) = &mut self.memory else { return false };
+        let request = sim.request(id);
+        if !matches!(request.kind, Kind::Read | Kind::Write) {
+            return false;
+        }
+        let until = server.serve(sim.now(), transfer.data(2 * u64::from(request.length)));
+        sim.wake_at(until, token(then, id.0));
+        true
     }
 
     /// The command that has waited longest takes the place of one that is through.
@@ -269,6 +296,13 @@ impl Ssd {
     /// Data of a read goes to the host.
     #[inline]
     pub(super) fn deliver(&mut self, id: RequestId, sim: &mut Sim) {
+        if self.memory.is_none() || !self.passes_memory(FETCHED, id, sim) {
+            self.send(id, sim);
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, id: RequestId, sim: &mut Sim) {
         let with_command = !self.slots[id.0 as usize].rest;
         let there = self.link.up(sim.now(), u64::from(sim.request(id).length), with_command);
         if there == sim.now() {
@@ -349,7 +383,15 @@ impl Part for Ssd {
             }
             CAME => {
                 sim.spend(id, Stage::Link);
+                self.came(id, sim);
+            }
+            STORED => {
+                sim.spend(id, Stage::Controller);
                 self.decide(id, sim);
+            }
+            FETCHED => {
+                sim.spend(id, Stage::Controller);
+                self.send(id, sim);
             }
             MERGED => self.piece_left(index, sim),
             LOADED => self.loaded(index, sim),
@@ -362,6 +404,7 @@ impl Part for Ssd {
     fn begin(&mut self, now: Time) {
         self.link.begin(now);
         self.cores.begin(now);
+        self.memory.iter_mut().for_each(|(_, server)| server.account.begin(now));
         self.channels.iter_mut().for_each(|channel| channel.account.begin(now));
         self.dies.iter_mut().for_each(|die| die.account.begin(now));
         self.ftl.begin();
@@ -372,6 +415,9 @@ impl Part for Ssd {
     fn resources(&self, now: Time, list: &mut Vec<ResourceUse>) {
         list.push(usage("link", self.link.accounts(), now));
         list.push(usage("controller", self.cores.accounts(), now));
+        if let Some((_, server)) = &self.memory {
+            list.push(usage("memory", std::iter::once(&server.account), now));
+        }
         list.push(usage("channel", self.channels.iter().map(|channel| &channel.account), now));
         list.push(usage("die", self.dies.iter().map(|die| &die.account), now));
     }

@@ -4,10 +4,31 @@ use iostack_model::Stage;
 use iostack_sim::engine::Kind;
 
 use super::{CAPACITY, random, world};
-use crate::load::{alone, by_chance, near, settle, sustained};
+use crate::load::{alone, by_chance, closed_loop, near, settle, sustained};
 
 /// 4 KiB at 409.6 MB/s.
 const CHANNEL: u64 = 10_000;
+
+#[test]
+fn data_passes_the_drives_memory_twice() {
+    // 4 KiB take 2 x 20 us there and 10 us on a channel; many reads at once wait for the memory alone.
+    let slow = [("controller.memory", "204.8MB/s")];
+    near(
+        closed_loop(&mut world(&slow), 1, 2_000, random(Kind::Read, CAPACITY)).mean_us(),
+        35.0 + 40.0,
+        0.0001,
+    );
+    let busy = closed_loop(&mut world(&slow), 16, 20_000, random(Kind::Read, CAPACITY));
+    near(busy.rate(), 1e6 / 40.0, 0.002);
+    near(busy.resource("memory").busy, 1.0, 0.002);
+    // Reads and writes share it.
+    let mixed = by_chance(3, |rng| {
+        let kind = if rng.below(2) == 0 { Kind::Read } else { Kind::Write };
+        (kind, rng.below(CAPACITY / 4096) * 4096, 4096)
+    });
+    let buffered = [("controller.memory", "20.48MB/s"), ("buffer.size", "1MiB"), ("flash.state", "fresh")];
+    near(closed_loop(&mut world(&buffered), 16, 4_000, mixed).rate(), 1e6 / 400.0, 0.002);
+}
 
 #[test]
 fn an_unloaded_read_takes_the_sum_of_its_stages() {

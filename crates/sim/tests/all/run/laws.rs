@@ -174,6 +174,7 @@ fn flash(rng: &mut Rng) -> Sheet {
         ("gc.pacing", one_of(&["level", "block"])),
         ("gc.hot_cold", one_of(&["no", "yes"])),
         ("gc.wear_spread", one_of(&["4", "100"])),
+        ("controller.memory", one_of(&["20MB/s", "2GB/s"])),
         ("map.cache", one_of(&["4KiB", "16KiB", "1MiB"])),
         ("map.host_buffer", one_of(&["4KiB", "16KiB"])),
         ("map.host_read", one_of(&["0", "2us"])),
