@@ -159,7 +159,7 @@ fn flash(rng: &mut Rng) -> Sheet {
     let slc = [("slc.size", "1MiB"), ("slc.read", "20us"), ("slc.program", "100us"), ("slc.erase", "1ms")];
     let mut values = vec![
         ("flash.capacity", "16MiB"),
-        ("flash.over_provisioning", one_of(&["40%", "60%"])),
+        ("flash.over_provisioning", one_of(&["50%", "70%"])),
         ("flash.channels", "2"),
         ("flash.planes", one_of(&["1", "2"])),
         ("flash.page", one_of(&["4KiB", "16KiB"])),
