@@ -61,7 +61,7 @@ pub(super) fn filled(measure: &Measure, ready: &Ready) -> Result<u64, String> {
     if is_zoned {
         let zones = File::options().read(true).write(true).open(&ready.path);
         let zones = zones.map_err(failed("open", &ready.path))?;
-        sys::reset_zones(&zones, size / 512).map_err(failed("reset the zones of", &ready.path))?;
+        sys::reset_zones(&zones, 0..size / 512).map_err(failed("reset the zones of", &ready.path))?;
         return fill(&ready.path, region, libc::O_DIRECT).map(|()| region);
     }
     if !is_fixed {

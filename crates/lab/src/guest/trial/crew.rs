@@ -1,16 +1,17 @@
 //! What do all lanes of a trial do, each by a thread of its own?
 
 use super::asked::{Findings, Trial};
-use super::lane::{CHUNK, Lane, TrialDisk};
+use super::lane::{Lane, TrialDisk};
 use crate::guest::Message;
 use crate::guest::near_side::tell;
 
 pub(super) fn lanes<'a>(trial: &Trial, device: &'a TrialDisk) -> Result<Vec<Lane<'a>>, String> {
     let count = u64::from(trial.threads);
-    if device.sectors / CHUNK < count {
+    if device.sectors / device.chunk < count {
         return Err(format!(
-            "the disk has {} sectors of 512 bytes, too few for {count} threads; ask for fewer with --threads",
-            device.sectors
+            "the disk has {} parts of {} sectors, too few for {count} threads; ask for fewer with --threads",
+            device.sectors / device.chunk,
+            device.chunk
         ));
     }
     Ok((0..count).map(|number| Lane::new(device, number..count, trial)).collect())

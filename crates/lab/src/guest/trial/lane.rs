@@ -2,6 +2,9 @@
 //!
 //! Each sector that is written names its own address and a generation; the rest of it follows from both by a formula. So
 //! a sector that lands elsewhere is seen, one that was lost, and one that is half old.
+//!
+//! The chunks of a disk with zones are its zones, written in order and reset. Of a disk that is read-only a number of each sector
+//! is kept instead, by which it is known again.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,8 +14,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 use super::super::Ready;
 use super::super::near_side::failed;
-use super::super::region::ALIGNMENT;
-use super::super::region::number;
+use super::super::region::{ALIGNMENT, is_zoned, number};
 use super::asked::{Findings, Trial};
 use crate::sys::guest as sys;
 
@@ -33,16 +35,40 @@ pub(super) struct TrialDisk {
     unit: u64,
     /// Sectors of its smallest discard; 0: it has none.
     discard_unit: u64,
+    takes: Takes,
+    /// Sectors of a chunk.
+    pub(super) chunk: u64,
+}
+
+/// Writes that a disk takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Takes {
+    All,
+    /// The next of each zone.
+    InOrder,
+    None,
 }
 
 impl TrialDisk {
     pub(super) fn open(ready: &Ready) -> Result<TrialDisk, String> {
         let path = &ready.path;
-        let file = File::options().read(true).write(true).custom_flags(libc::O_DIRECT).open(path);
         let number = |name: &str| number(&ready.disk, name);
+        let takes = match number("ro")? {
+            0 if is_zoned(&ready.disk) => Takes::InOrder,
+            0 => Takes::All,
+            _ => Takes::None,
+        };
+        let chunk = if takes == Takes::InOrder { number("queue/chunk_sectors")? } else { CHUNK };
+        let file = File::options().read(true).write(takes != Takes::None).custom_flags(libc::O_DIRECT).open(path);
+        let file = file.map_err(failed("open", path))?;
+        if takes == Takes::InOrder {
+            sys::reset_zones(&file, 0..number("size")?).map_err(failed("reset the zones of", path))?;
+        }
         let discards = number("queue/discard_max_bytes")? > 0;
         Ok(TrialDisk {
-            file: file.map_err(failed("open", path))?,
+            file,
+            takes,
+            chunk,
             sectors: number("size")?.min(SECTORS_MOST),
             unit: number("queue/logical_block_size")? / SECTOR_BYTES as u64,
             discard_unit: if discards {
@@ -69,6 +95,8 @@ pub(super) struct Lane<'a> {
     discarded: u32,
     /// Generation of each sector; 0: zeroes.
     held: Vec<u32>,
+    /// Sectors of each chunk that are written, where they are in order.
+    written: Vec<u64>,
     /// Sectors that hold one of several generations, since a write to them failed.
     unsure: HashMap<u64, Vec<u32>>,
     next: u32,
@@ -85,12 +113,13 @@ enum LaneAct {
     Read,
     Write,
     Discard,
+    Reset,
 }
 
 impl<'a> Lane<'a> {
     /// `place`: this lane's number, up to how many there are.
     pub(super) fn new(device: &'a TrialDisk, place: Range<u64>, trial: &Trial) -> Lane<'a> {
-        let all = device.sectors / CHUNK;
+        let all = device.sectors / device.chunk;
         let chunks = all / place.end + u64::from(place.start < all % place.end);
         Lane {
             device,
@@ -100,7 +129,8 @@ impl<'a> Lane<'a> {
             random: mixed(trial.seed ^ mixed(place.start + 1)),
             seed: trial.seed,
             discarded: if trial.discards_to_zero { 0 } else { ANYTHING },
-            held: vec![0; (chunks * CHUNK) as usize],
+            held: vec![0; (chunks * device.chunk) as usize],
+            written: vec![0; if device.takes == Takes::InOrder { chunks as usize } else { 0 }],
             unsure: HashMap::new(),
             next: 1,
             memory: vec![0; CHUNK as usize * SECTOR_BYTES + ALIGNMENT],
@@ -116,20 +146,34 @@ impl<'a> Lane<'a> {
         self
     }
 
-    /// Writes all of it once.
+    /// Writes all of it once, or reads what is there to know it again.
     pub(super) fn fill(&mut self) {
-        (0..self.chunks).for_each(|chunk| self.act(LaneAct::Write, &self.whole(chunk)));
+        self.held.fill(if self.device.takes == Takes::None { ANYTHING } else { 0 });
+        self.act_on_all(if self.device.takes == Takes::None { LaneAct::Read } else { LaneAct::Write });
     }
 
     /// Reads all of it once.
     pub(super) fn check_all(&mut self) {
-        (0..self.chunks).for_each(|chunk| self.act(LaneAct::Read, &self.whole(chunk)));
+        self.act_on_all(LaneAct::Read);
+    }
+
+    fn act_on_all(&mut self, act: LaneAct) {
+        for chunk in 0..self.chunks {
+            let Range { start, end } = self.whole(chunk);
+            for first in (start..end).step_by(CHUNK as usize) {
+                self.act(act, &(first..end.min(first + CHUNK)));
+            }
+        }
     }
 
     /// One random I/O.
     pub(super) fn step(&mut self) {
+        if self.device.takes == Takes::InOrder {
+            return self.step_in_order();
+        }
         let act = match self.below(16) {
             0..8 => LaneAct::Read,
+            _ if self.device.takes == Takes::None => LaneAct::Read,
             // The kernel waits 30 s for a discard that is lost, whatever the device's timeout.
             15 if self.device.discard_unit > 0 && !self.errors_happen => LaneAct::Discard,
             _ => LaneAct::Write,
@@ -153,18 +197,57 @@ impl<'a> Lane<'a> {
         self.act(act, &(start + first * unit..start + (first + count) * unit));
     }
 
+    /// One random I/O of a zone: the next write, one that is out of order, a read, or a reset where it is full.
+    fn step_in_order(&mut self) {
+        let chunk = self.below(self.chunks);
+        let Range { start, end } = self.whole(chunk);
+        let (unit, written) = (self.device.unit, self.written[chunk as usize]);
+        let next = start + written;
+        let most = 1 << self.below(9);
+        let count = ((1 + self.below(most)) * unit).min(CHUNK);
+        match self.below(16) {
+            0..8 if written > 0 => {
+                let first = start + self.below(written / unit) * unit;
+                self.act(LaneAct::Read, &(first..next.min(first + count)));
+            }
+            8 if next + 2 * unit <= end => self.must_refuse(next + unit..next + 2 * unit),
+            _ if next == end || written > 0 && self.below(32) == 0 => self.act(LaneAct::Reset, &(start..end)),
+            _ => self.act(LaneAct::Write, &(next..end.min(next + count))),
+        }
+    }
+
+    /// A write that the disk must not take.
+    fn must_refuse(&mut self, sectors: Range<u64>) {
+        let length = (sectors.end - sectors.start) as usize * SECTOR_BYTES;
+        let first = self.memory.as_ptr().align_offset(ALIGNMENT);
+        self.findings.writes += 1;
+        let buffer = &self.memory[first..first + length];
+        match self.device.file.write_at(buffer, sectors.start * SECTOR_BYTES as u64) {
+            Err(_) => self.findings.refused += 1,
+            Ok(_) => {
+                let (first, last) = (sectors.start, sectors.end - 1);
+                let text = format!("a write of sectors {first} to {last} was taken, and it is not the next of its zone");
+                self.findings.wrong(text);
+            }
+        }
+    }
+
     fn whole(&self, chunk: u64) -> Range<u64> {
-        let first = (chunk * self.lanes + self.number) * CHUNK;
-        first..first + CHUNK
+        let first = (chunk * self.lanes + self.number) * self.device.chunk;
+        first..first + self.device.chunk
     }
 
     fn act(&mut self, act: LaneAct, sectors: &Range<u64>) {
-        let generation = if act == LaneAct::Write { self.next } else { self.discarded };
+        let generation = match act {
+            LaneAct::Write => self.next,
+            LaneAct::Reset => ANYTHING,
+            _ => self.discarded,
+        };
         self.next += u32::from(act == LaneAct::Write);
         let mut memory = std::mem::take(&mut self.memory);
         let first = memory.as_ptr().align_offset(ALIGNMENT);
         let length = (sectors.end - sectors.start) as usize * SECTOR_BYTES;
-        let buffer = &mut memory[first..first + length];
+        let buffer = &mut memory[first..][..if act == LaneAct::Reset { 0 } else { length }];
         let offset = sectors.start * SECTOR_BYTES as u64;
         let told = match act {
             LaneAct::Read => {
@@ -184,6 +267,10 @@ impl<'a> Lane<'a> {
                 self.findings.discards += 1;
                 sys::discard(&self.device.file, offset, length as u64).map(|()| length)
             }
+            LaneAct::Reset => {
+                self.findings.discards += 1;
+                sys::reset_zones(&self.device.file, sectors.clone()).map(|()| length)
+            }
         };
         let done = self.ended(act, sectors, &told, length);
         match act {
@@ -196,6 +283,15 @@ impl<'a> Lane<'a> {
             _ => sectors.clone().for_each(|sector| self.remember(sector, generation, done)),
         }
         self.memory = memory;
+        if let Some(written) = self.written.get_mut((sectors.start / self.device.chunk / self.lanes) as usize)
+            && done
+        {
+            match act {
+                LaneAct::Write => *written = sectors.end - sectors.start / self.device.chunk * self.device.chunk,
+                LaneAct::Reset => *written = 0,
+                LaneAct::Read | LaneAct::Discard => {}
+            }
+        }
     }
 
     /// Counts an I/O that has ended, and says what is wrong with it; true when it succeeded.
@@ -204,6 +300,7 @@ impl<'a> Lane<'a> {
             LaneAct::Read => "a read",
             LaneAct::Write => "a write",
             LaneAct::Discard => "a discard",
+            LaneAct::Reset => "a reset",
         };
         let what = format!("{name} of sectors {} to {}", sectors.start, sectors.end - 1);
         let bad = act != LaneAct::Discard && self.bad.as_ref().is_some_and(|bad| overlap(bad, sectors));
@@ -228,7 +325,8 @@ impl<'a> Lane<'a> {
     }
 
     fn place(&self, sector: u64) -> usize {
-        (sector / CHUNK / self.lanes * CHUNK + sector % CHUNK) as usize
+        let chunk = self.device.chunk;
+        (sector / chunk / self.lanes * chunk + sector % chunk) as usize
     }
 
     fn remember(&mut self, sector: u64, generation: u32, done: bool) {
@@ -244,6 +342,9 @@ impl<'a> Lane<'a> {
 
     fn check(&mut self, sector: u64, bytes: &[u8]) {
         let place = self.place(sector);
+        if self.device.takes == Takes::None {
+            return self.check_known(sector, place, bytes);
+        }
         let possible = self.unsure.remove(&sector).unwrap_or_else(|| vec![self.held[place]]);
         if possible.contains(&ANYTHING) {
             self.unsure.insert(sector, possible);
@@ -267,6 +368,17 @@ impl<'a> Lane<'a> {
         if possible.len() > 1 {
             self.unsure.insert(sector, possible);
         }
+    }
+
+    /// A sector that nobody writes is what it was when it was seen first.
+    fn check_known(&mut self, sector: u64, place: usize, bytes: &[u8]) {
+        let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes")));
+        let known = words.fold(0, |sum, word| mixed(sum ^ word)) as u32 & !(1 << 31);
+        if self.held[place] != ANYTHING && self.held[place] != known {
+            self.findings.wrong_sectors += 1;
+            self.findings.wrong(format!("sector {sector} of the read-only disk has changed: now it holds {}", named(bytes)));
+        }
+        self.held[place] = known;
     }
 
     /// Writes the content of a sector of this generation into `bytes`.
@@ -342,7 +454,7 @@ mod tests {
         let file = file.expect("a new file");
         std::fs::remove_file(&path).expect("it is open");
         file.set_len(16 * CHUNK * 512).expect("room for 4 MiB");
-        TrialDisk { file, sectors: 16 * CHUNK, unit: 1, discard_unit: 0 }
+        TrialDisk { file, sectors: 16 * CHUNK, unit: 1, discard_unit: 0, takes: Takes::All, chunk: CHUNK }
     }
 
     #[test]
@@ -417,6 +529,34 @@ mod tests {
             lane.check_all();
             assert_eq!(lane.findings.wrong_sectors, wrong + 1, "a write ends that it may be anything");
         }
+    }
+
+    #[test]
+    fn what_is_written_in_order_is_right_and_what_takes_any_order_is_not() {
+        let device = TrialDisk { takes: Takes::InOrder, chunk: 4 * CHUNK, ..device("order") };
+        let mut lane = Lane::new(&device, 1..2, &trial(true));
+        lane.fill();
+        // A file has no zones to reset, and takes what is out of order.
+        assert_eq!((lane.written.clone(), lane.findings.errors), (vec![4 * CHUNK; 2], 0));
+        lane.written[0] = 100;
+        (0..200).for_each(|_| lane.step_in_order());
+        assert_eq!(lane.findings.wrong_sectors, 0, "{:?}", lane.findings.wrong);
+        let wrong = lane.findings.wrong.join(" ");
+        assert!(wrong.contains("was taken, and it is not the next of its zone"), "{wrong}");
+        assert!(wrong.contains("a reset of sectors") && wrong.contains("failed"), "{wrong}");
+    }
+
+    #[test]
+    fn a_read_only_disk_that_changes_is_found() {
+        let device = TrialDisk { takes: Takes::None, ..device("fixed") };
+        let mut lane = Lane::new(&device, 0..1, &trial(true));
+        lane.fill();
+        (0..50).for_each(|_| lane.step());
+        assert_eq!((lane.findings.wrong_sectors, lane.findings.writes), (0, 0));
+        device.file.write_all_at(&[7; 512], 70 * 512).expect("room");
+        lane.check_all();
+        let expected = "sector 70 of the read-only disk has changed: now it holds bytes of 0x07 only";
+        assert_eq!(lane.findings.wrong, [expected]);
     }
 
     #[test]

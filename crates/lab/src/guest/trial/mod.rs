@@ -34,8 +34,11 @@ pub(super) fn run(trials: &[Trial], plan: &Plan, ready: &Ready) -> Result<(), St
         tell(&Message::Step(format!("{:?}", trial.kind).to_lowercase()));
         let mut findings = match trial.kind {
             TrialKind::Reload => reload::reload(trial, plan, &promise)?,
+            TrialKind::Integrity if promise != Promise::Forgets => {
+                disturbed(trial, &TrialDisk::open(ready)?, &[], |_, _| ())?
+            }
+            TrialKind::Integrity => promise.findings(),
             _ if promise != Promise::Keeps => promise.findings(),
-            TrialKind::Integrity => disturbed(trial, &TrialDisk::open(ready)?, &[], |_, _| ())?,
             TrialKind::Refusals => refusals(trial, ready)?,
             TrialKind::Faults => faults(trial, ready)?,
             TrialKind::Subsystems => subsystems::subsystems(trial, ready)?,

@@ -20,8 +20,8 @@ const BLOCKS: u64 = 3;
 pub(super) enum Promise {
     /// Written data are read again.
     Keeps,
-    /// It says itself that it does not, in these words.
-    No(&'static str),
+    /// The same, but it does not take every write, for a reason in these words.
+    Some(&'static str),
     /// It does not say so, and keeps nothing.
     Forgets,
 }
@@ -30,20 +30,20 @@ impl Promise {
     /// Asks the disk, and tries some blocks of it.
     pub(super) fn of_disk(ready: &Ready) -> Result<Promise, String> {
         if number(&ready.disk, "ro")? != 0 {
-            return Ok(Promise::No("the disk is read-only, and only what was written can be checked"));
+            return Ok(Promise::Some("the disk is read-only"));
         }
         if is_zoned(&ready.disk) {
-            return Ok(Promise::No("the disk is zoned and takes writes only in order, and these jump"));
+            return Ok(Promise::Some("the disk is zoned and takes writes only in order"));
         }
         Ok(if forgets(ready)? { Promise::Forgets } else { Promise::Keeps })
     }
 
-    /// Findings of a trial of the data that was not begun.
+    /// Findings of a trial that was not begun.
     pub(super) fn findings(&self) -> Findings {
         let mut findings = Findings::default();
         match self {
             Promise::Keeps => {}
-            Promise::No(why) => findings.not_tried = Some((*why).to_owned()),
+            Promise::Some(why) => findings.not_tried = Some((*why).to_owned()),
             Promise::Forgets => findings.wrong(format!(
                 "the disk keeps nothing: {BLOCKS} blocks were written and none was read again; if it is meant to forget, \
                  try --trial reload alone"

@@ -13,6 +13,7 @@ mod queue;
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 
@@ -109,11 +110,11 @@ pub(crate) fn discard(file: &File, offset: u64, length: u64) -> io::Result<()> {
     of_range(file, BLKDISCARD, [offset, length])
 }
 
-/// Empties all zones of a device of so many sectors.
-pub(crate) fn reset_zones(file: &File, sectors: u64) -> io::Result<()> {
+/// Empties the zones of a device in these sectors.
+pub(crate) fn reset_zones(file: &File, sectors: Range<u64>) -> io::Result<()> {
     /// `_IOW(0x12, 131, struct blk_zone_range)` of linux/blkzoned.h.
     const BLKRESETZONE: libc::Ioctl = 0x4010_1283;
-    of_range(file, BLKRESETZONE, [0, sectors])
+    of_range(file, BLKRESETZONE, [sectors.start, sectors.end - sectors.start])
 }
 
 /// Has the kernel forget what it remembers of a disk's content.
