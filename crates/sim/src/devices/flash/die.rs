@@ -40,6 +40,8 @@ pub(super) enum Phase {
     FoldErasing,
     /// Interrupting a program or an erase.
     Suspending,
+    /// Sensing a page for itself.
+    Patrol,
 }
 
 impl Phase {
@@ -130,6 +132,10 @@ pub(super) struct Die {
     pub(super) turn: u32,
     /// Phase that was interrupted, and the time that its cells still need.
     pub(super) suspended: Option<(Phase, u64)>,
+    /// So often it was.
+    pub(super) suspensions: u32,
+    /// Turns of its patrol that are through.
+    pub(super) patrols: u64,
     /// Reads that were served while something else waited.
     pub(super) overtaken: u32,
     /// End of the last step that was no read.

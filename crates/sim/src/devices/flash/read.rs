@@ -73,12 +73,17 @@ impl Ssd {
         let (phase, rank, erases, moved) = (die.phase, die.rank, die.erases, die.moved(now));
         if phase == Phase::Idle {
             self.idle.remove(rank);
+        }
+        if phase == Phase::Idle && !self.patrols(number, true, sim) {
             let slot = self.slot(id);
             (slot.next, slot.since, slot.moved) = (NONE, now, moved);
             self.dies[number as usize].active = id;
             return self.sense(number, now, sim);
         }
         if self.joins(number, id, now) {
+            if self.senses.is_some() {
+                self.sense_longer(number, id, sim);
+            }
             return;
         }
         let slot = self.slot_of(id);
@@ -186,16 +191,14 @@ impl Ssd {
     #[inline]
     fn sense(&mut self, number: u32, since: Time, sim: &mut Sim) {
         let now = sim.now();
-        let cells = match self.spec.slc {
-            Some(slc) if self.slot_of(self.dies[number as usize].active).slc => slc.cells,
-            _ => self.spec.die.cells,
-        };
+        let time = self.sense_time(self.dies[number as usize].active);
         let die = &mut self.dies[number as usize];
         die.turn_to(Phase::Sensing, now);
         die.sensing_since = now;
-        die.until = now + cells.read;
+        die.until = now + time;
         die.account.book(since, now, die.until);
         sim.wake_at(die.until, token(DIE, number));
+        self.heat_by(Phase::Sensing, now, time as f64);
     }
 
     /// The cells are sensed.

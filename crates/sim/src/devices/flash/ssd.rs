@@ -14,8 +14,10 @@ use iostack_model::{Bytes, FlashUse, Gauge, ResourceUse, Stage};
 
 use super::buffer::{Buffer, NONE};
 use super::die::{Die, Idle, Meter, ReadSlot};
+use super::heat::Heat;
 use super::layout::Layout;
 use super::mixed::Mixed;
+use super::sense::Senses;
 use super::slc::Slc;
 use super::spec::{ReadsTogether, Spec};
 use super::way::{Cores, Link};
@@ -54,6 +56,8 @@ pub(super) struct Ssd {
     pub(super) meter: Meter,
     pub(super) buffer: Buffer,
     pub(super) slc: Option<Slc>,
+    pub(super) senses: Option<Senses>,
+    pub(super) heat: Option<Heat>,
     /// Reads may share a sense.
     pub(super) shares: bool,
     /// Entries of requests, by their number.
@@ -98,6 +102,7 @@ impl Ssd {
             .map(|(&channel, rank)| Die::new(channel, rank, planes))
             .collect();
         Ssd {
+            senses: spec.senses.clone().map(|senses| senses.start(&ftl)),
             ftl,
             link: spec.link.clone(),
             cores: spec.cores.clone(),
@@ -107,6 +112,7 @@ impl Ssd {
             meter: Meter::default(),
             buffer: Buffer::new(spec.buffer, if spec.fixed { count } else { 1 }),
             slc: spec.slc.map(|slc| Slc::new(&spec, slc)),
+            heat: spec.heat.clone(),
             shares: spec.die.reads_together != ReadsTogether::None && planes > 1 || spec.unit > 1,
             slots: Vec::new(),
             inner: Vec::new(),
@@ -200,7 +206,11 @@ impl Ssd {
             Kind::Trim | Kind::Flush => (&self.spec.write, 0),
             Kind::Compute => unreachable!("only hosts compute"),
         };
-        let decided = self.cores.serve(sim.now(), work.command + work.page * pages) + work.delay;
+        let mut decided = self.cores.serve(sim.now(), work.command + work.page * pages) + work.delay;
+        if let Some(heat) = &mut self.heat {
+            let bytes = if pages > 0 { u64::from(request.length) } else { 0 };
+            decided = decided.max(heat.pass(sim.now(), bytes));
+        }
         if decided == sim.now() {
             return self.decided(id, sim);
         }
@@ -347,6 +357,7 @@ impl Part for Ssd {
     fn begin(&mut self, now: Time) {
         self.link.begin(now);
         self.cores.begin(now);
+        self.heat.iter_mut().for_each(|heat| heat.begin(now));
         self.channels.iter_mut().for_each(|channel| channel.account.begin(now));
         self.dies.iter_mut().for_each(|die| die.account.begin(now));
         self.ftl.begin();
@@ -356,6 +367,7 @@ impl Part for Ssd {
     fn resources(&self, now: Time, list: &mut Vec<ResourceUse>) {
         list.push(usage("link", self.link.accounts(), now));
         list.push(usage("controller", self.cores.accounts(), now));
+        list.extend(self.heat.iter().map(|heat| heat.usage(now)));
         list.push(usage("channel", self.channels.iter().map(|channel| &channel.account), now));
         list.push(usage("die", self.dies.iter().map(|die| &die.account), now));
     }
@@ -368,6 +380,7 @@ impl Part for Ssd {
         if let Some(slc) = &self.slc {
             list.push((Gauge::SLC_PAGES, f64::from(slc.used())));
         }
+        list.extend(self.heat.iter().map(|heat| ("temperature", heat.degrees())));
     }
 
     fn flash(&self) -> Option<FlashUse> {
