@@ -273,6 +273,31 @@ impl Ftl {
         front.next < front.end || state.free.len() > 1
     }
 
+    /// The block that a place belongs to, and its number there.
+    pub fn within_block(&self, place: PhysicalPage) -> (Block, u32) {
+        let (block, number) = self.per_block.split(place.0);
+        (Block(block), number)
+    }
+
+    /// So often the block was erased.
+    pub fn erases_of(&self, block: Block) -> u32 {
+        self.erases[block.0 as usize]
+    }
+
+    /// Of each block the places that are written, and how often it was erased.
+    pub fn written_places(&self) -> Vec<(u32, u32)> {
+        let full = self.per_block.get();
+        let mut all: Vec<_> = self.erases.iter().map(|&erases| (full, erases)).collect();
+        for plane in &self.planes {
+            plane.free.iter().for_each(|&block| all[block as usize].0 = 0);
+            for front in plane.fronts.iter().filter(|front| front.next < front.end) {
+                let (block, written) = self.per_block.split(front.next);
+                all[block as usize].0 = written;
+            }
+        }
+        all
+    }
+
     /// Pages of a block, valid or not.
     #[inline]
     pub fn block_pages(&self) -> i64 {

@@ -42,6 +42,8 @@ pub(super) enum Phase {
     Suspending,
     /// Reading or programming pages of the mapping table.
     Table,
+    /// Sensing a page for itself.
+    Patrol,
 }
 
 /// Pages of the mapping table that a die has to read and to program.
@@ -142,6 +144,10 @@ pub(super) struct Die {
     pub(super) turn: u32,
     /// Phase that was interrupted, and the time that its cells still need.
     pub(super) suspended: Option<(Phase, u64)>,
+    /// So often it was.
+    pub(super) suspensions: u32,
+    /// Turns of its patrol that are through.
+    pub(super) patrols: u64,
     /// Reads that were served while something else waited.
     pub(super) overtaken: u32,
     /// End of the last step that was no read.

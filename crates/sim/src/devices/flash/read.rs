@@ -81,12 +81,17 @@ impl Ssd {
         let (phase, rank, erases, moved) = (die.phase, die.rank, die.erases, die.moved(now));
         if phase == Phase::Idle {
             self.idle.remove(rank);
+        }
+        if phase == Phase::Idle && !self.patrols(number, true, sim) {
             let slot = self.slot(id);
             (slot.next, slot.since, slot.moved) = (NONE, now, moved);
             self.dies[number as usize].active = id;
             return self.sense(number, now, sim);
         }
         if self.joins(number, id, now) {
+            if self.senses.is_some() {
+                self.sense_longer(number, id, sim);
+            }
             return;
         }
         let slot = self.slot_of(id);
@@ -194,23 +199,18 @@ impl Ssd {
     #[inline]
     fn sense(&mut self, number: u32, since: Time, sim: &mut Sim) {
         let now = sim.now();
-        let read = if self.alike { self.spec.die.cells.read } else { self.sense_time(number) };
+        let time = if self.alike {
+            self.spec.die.cells.read
+        } else {
+            self.sense_time(self.dies[number as usize].active)
+        };
         let die = &mut self.dies[number as usize];
         die.turn_to(Phase::Sensing, now);
         die.sensing_since = now;
-        die.until = now + read;
+        die.until = now + time;
         die.account.book(since, now, die.until);
         sim.wake_at(die.until, token(DIE, number));
-    }
-
-    /// Time of a sense, of a drive whose pages are not all alike.
-    fn sense_time(&self, number: u32) -> u64 {
-        let slot = self.slot_of(self.dies[number as usize].active);
-        match (&self.spec.slc, &self.spec.mapping) {
-            (Some(slc), _) if slot.slc => slc.cells.read,
-            (_, Some(mapping)) if slot.table => mapping.read,
-            _ => self.spec.die.cells.read,
-        }
+        self.heat_by(Phase::Sensing, now, time as f64);
     }
 
     /// The cells are sensed.

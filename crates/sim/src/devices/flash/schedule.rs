@@ -33,7 +33,7 @@ impl Ssd {
             Phase::Erasing => self.erased(number, sim),
             Phase::FoldErasing => self.fold_erased(number, sim),
             Phase::Table => self.worked(number, sim),
-            Phase::Suspending => self.next(number, sim),
+            Phase::Suspending | Phase::Patrol => self.next(number, sim),
             Phase::Idle | Phase::Leaving => {}
         }
     }
@@ -41,9 +41,14 @@ impl Ssd {
     /// The die is free: gives it something to do.
     pub(super) fn next(&mut self, number: u32, sim: &mut Sim) {
         let die = &self.dies[number as usize];
-        if die.phase == Phase::Idle {
+        let idle = die.phase == Phase::Idle;
+        if idle {
             self.idle.remove(die.rank);
         }
+        if self.patrols(number, idle, sim) {
+            return;
+        }
+        let die = &self.dies[number as usize];
         let reads = die.reads.0 != NONE;
         let quiet = self.buffer.used == 0 && !die.dirty && die.suspended.is_none();
         if quiet {
@@ -335,10 +340,11 @@ impl Ssd {
         let now = sim.now();
         let die = &mut self.dies[number as usize];
         die.turn_to(phase, now);
-        (die.cells_from, die.until) = (from, from + time);
+        (die.cells_from, die.until, die.suspensions) = (from, from + time, 0);
         die.account.book(since, now, die.until);
         sim.wake_at(die.until, token(DIE, number));
         self.meter.change(now, true, phase);
+        self.heat_by(phase, now, time as f64);
     }
 
     /// It has ended.
@@ -386,7 +392,7 @@ impl Ssd {
             Phase::Erasing | Phase::FoldErasing => spec.suspend_erase,
             _ => false,
         };
-        if !may || die.overtaken >= spec.overtake {
+        if !may || die.overtaken >= spec.overtake || die.suspensions >= spec.suspend_most {
             return;
         }
         if now < die.cells_from {
@@ -402,8 +408,11 @@ impl Ssd {
         }
         let time = spec.suspend_time;
         die.account.cut(now);
-        die.suspended = Some((die.phase, left));
+        let phase = die.phase;
+        die.suspended = Some((phase, left));
+        die.suspensions += 1;
         self.ended(number, sim);
+        self.heat_by(phase, now, -(left as f64));
         let die = &mut self.dies[number as usize];
         die.turn_to(Phase::Suspending, now);
         die.until = now + time;
@@ -424,9 +433,10 @@ impl Ssd {
     fn resume(&mut self, number: u32, sim: &mut Sim) -> bool {
         let die = &mut self.dies[number as usize];
         let Some((phase, left)) = die.suspended.take() else { return false };
-        let from = die.cells_from;
+        let (from, suspensions) = (die.cells_from, die.suspensions);
         self.work(number, phase, sim.now(), left, sim.now(), sim);
-        self.dies[number as usize].cells_from = from;
+        let die = &mut self.dies[number as usize];
+        (die.cells_from, die.suspensions) = (from, suspensions);
         true
     }
 }

@@ -2,8 +2,11 @@
 
 use crate::sheet::{Sheet, SheetError};
 
+use super::heat::Heat;
 use super::layout::{Layout, UnitCounts};
 use super::mapping::MapSpec;
+use super::patrol::Patrol;
+use super::sense::Senses;
 use super::way::{Cores, Link, Transfer};
 use crate::devices::parameter::{Pace, count_within, variant, whole_bytes};
 use crate::ftl::{Divisor, FtlSpec, Geometry, STREAMS_MAX, StartState, Victim};
@@ -61,6 +64,8 @@ pub(super) struct DieSpec {
     pub(super) suspend_erase: bool,
     pub(super) suspend_program: bool,
     pub(super) suspend_time: u64,
+    /// A program or an erase is interrupted so often at most.
+    pub(super) suspend_most: u32,
 }
 
 /// The blocks with one bit a cell.
@@ -90,6 +95,9 @@ pub(super) struct Spec {
     pub(super) pages_per_block: u32,
     pub(super) layout: Layout,
     pub(super) die: DieSpec,
+    pub(super) senses: Option<Senses>,
+    pub(super) patrol: Option<Patrol>,
+    pub(super) heat: Option<Heat>,
     pub(super) channel: Transfer,
     pub(super) link: Link,
     pub(super) cores: Cores,
@@ -132,6 +140,9 @@ impl Spec {
             by_unit: Divisor::new(unit),
             pages_per_block,
             die: die(sheet)?,
+            senses: Senses::from_sheet(sheet, seed)?,
+            patrol: Patrol::from_sheet(sheet)?,
+            heat: Heat::from_sheet(sheet)?,
             channel,
             link: link(sheet, page)?,
             cores: Cores::new(count_within(sheet, "controller.cores", 1, 64)? as usize),
@@ -209,6 +220,11 @@ fn die(sheet: &Sheet) -> Result<DieSpec, SheetError> {
         suspend_erase: matches!(suspend, "erase" | "both"),
         suspend_program: matches!(suspend, "program" | "both"),
         suspend_time: sheet.time("flash.suspend_time")?.0,
+        suspend_most: if sheet.has("flash.suspend_most") {
+            count_within(sheet, "flash.suspend_most", 1, 1 << 20)? as u32
+        } else {
+            u32::MAX
+        },
     })
 }
 

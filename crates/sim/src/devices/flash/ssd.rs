@@ -14,9 +14,11 @@ use iostack_model::{Bytes, FlashUse, Gauge, ResourceUse, Stage};
 
 use super::buffer::{Buffer, NONE};
 use super::die::{Die, Idle, Meter, ReadSlot};
+use super::heat::Heat;
 use super::layout::Layout;
 use super::mapping::Mapping;
 use super::mixed::Mixed;
+use super::sense::Senses;
 use super::slc::Slc;
 use super::spec::{ReadsTogether, Spec};
 use super::way::{Cores, Link, Transfer};
@@ -68,6 +70,8 @@ pub(super) struct Ssd {
     pub(super) mapping: Option<Mapping>,
     /// All senses take equally long.
     pub(super) alike: bool,
+    pub(super) senses: Option<Senses>,
+    pub(super) heat: Option<Heat>,
     /// Reads may share a sense.
     pub(super) shares: bool,
     /// Entries of requests, by their number.
@@ -112,6 +116,7 @@ impl Ssd {
             .map(|(&channel, rank)| Die::new(channel, rank, planes))
             .collect();
         Ssd {
+            senses: spec.senses.clone().map(|senses| senses.start(&ftl)),
             ftl,
             link: spec.link.clone(),
             cores: spec.cores.clone(),
@@ -126,7 +131,8 @@ impl Ssd {
             ),
             slc: spec.slc.map(|slc| Slc::new(&spec, slc)),
             mapping: spec.mapping.map(|mapping| Mapping::new(mapping, spec.capacity, spec.page_shift)),
-            alike: spec.slc.is_none() && spec.mapping.is_none(),
+            alike: spec.slc.is_none() && spec.mapping.is_none() && spec.senses.is_none(),
+            heat: spec.heat.clone(),
             shares: spec.die.reads_together != ReadsTogether::None && planes > 1 || spec.unit > 1,
             slots: Vec::new(),
             inner: Vec::new(),
@@ -240,7 +246,11 @@ impl Ssd {
             Kind::Trim | Kind::Flush => (&self.spec.write, 0),
             Kind::Compute => unreachable!("only hosts compute"),
         };
-        let decided = self.cores.serve(sim.now(), work.command + work.page * pages) + work.delay;
+        let mut decided = self.cores.serve(sim.now(), work.command + work.page * pages) + work.delay;
+        if let Some(heat) = &mut self.heat {
+            let bytes = if pages > 0 { u64::from(request.length) } else { 0 };
+            decided = decided.max(heat.pass(sim.now(), bytes));
+        }
         if decided == sim.now() {
             return self.decided(id, sim);
         }
@@ -405,6 +415,7 @@ impl Part for Ssd {
         self.link.begin(now);
         self.cores.begin(now);
         self.memory.iter_mut().for_each(|(_, server)| server.account.begin(now));
+        self.heat.iter_mut().for_each(|heat| heat.begin(now));
         self.channels.iter_mut().for_each(|channel| channel.account.begin(now));
         self.dies.iter_mut().for_each(|die| die.account.begin(now));
         self.ftl.begin();
@@ -418,6 +429,7 @@ impl Part for Ssd {
         if let Some((_, server)) = &self.memory {
             list.push(usage("memory", std::iter::once(&server.account), now));
         }
+        list.extend(self.heat.iter().map(|heat| heat.usage(now)));
         list.push(usage("channel", self.channels.iter().map(|channel| &channel.account), now));
         list.push(usage("die", self.dies.iter().map(|die| &die.account), now));
     }
@@ -430,6 +442,7 @@ impl Part for Ssd {
         if let Some(slc) = &self.slc {
             list.push((Gauge::SLC_PAGES, f64::from(slc.used())));
         }
+        list.extend(self.heat.iter().map(|heat| ("temperature", heat.degrees())));
     }
 
     fn flash(&self) -> Option<FlashUse> {

@@ -1,5 +1,6 @@
 //! Does an SSD answer as its parts say it must, and does it lose nothing?
 
+use iostack_sim::devices;
 use iostack_sim::engine::{Kind, World};
 use iostack_sim::sheet::Sheet;
 
@@ -7,6 +8,8 @@ use crate::load::{Ask, by_chance, world_of};
 
 mod closed_forms;
 mod mapping;
+mod heat;
+mod tails;
 mod writing;
 
 const CAPACITY: u64 = 64 << 20;
@@ -32,4 +35,11 @@ fn world(changes: &[(&str, &str)]) -> World {
 /// Random pages of 4 KiB.
 fn random(kind: Kind, capacity: u64) -> impl FnMut(u64) -> Ask {
     by_chance(7, move |rng| (kind, rng.below(capacity / 4096) * 4096, 4096))
+}
+
+/// Why a drive with these changes cannot be.
+fn refusal(changes: &[(&str, &str)]) -> String {
+    let sheet = Sheet::from_values("flash", &[PLAIN, changes].concat()).expect("a kind");
+    let refused = devices::build(&sheet, &mut World::new(), 1).err();
+    refused.expect("it cannot be").to_string()
 }

@@ -181,6 +181,18 @@ fn flash(rng: &mut Rng) -> Sheet {
         ("slc.full", one_of(&["direct", "fold"])),
         ("buffer.size", one_of(&["64KiB", "1MiB"])),
         ("buffer.acknowledge", one_of(&["early", "programmed"])),
+        ("flash.bits", one_of(&["1", "3"])),
+        ("flash.read_last", one_of(&["none", "90us"])),
+        ("flash.retry", one_of(&["0%", "5%"])),
+        ("flash.retention", one_of(&["0", "300"])),
+        ("flash.retry_retention", "1%"),
+        ("flash.suspend_most", one_of(&["none", "2"])),
+        ("patrol.period", one_of(&["none", "2ms"])),
+        ("heat.limit", one_of(&["none", "40"])),
+        ("heat.rate", "30MB/s"),
+        ("heat.resistance", "10"),
+        ("heat.constant", "5ms"),
+        ("heat.program", "1"),
     ];
     values.extend_from_slice(one_of(&["with", "without"]).strip_suffix("out").map_or(&slc[..], |_| &[]));
     Sheet::from_values("flash", &values).expect("a kind")
