@@ -3,6 +3,7 @@
 //! ```text
 //!   admit ──► controller ──► read: cache? ──► arm: seek, rotate, medium ──► link
 //!                            write: buffer? ──► link ──► acknowledged, the arm later; or the arm, then acknowledged
+//!                                                         (`hdd.write_overlap`: the arm moves while the link works)
 //! ```
 
 use std::collections::VecDeque;
@@ -51,6 +52,8 @@ pub(super) struct Disk {
     pub(super) controller: Server,
     pub(super) link: Server,
     pub(super) pace: Pace,
+    /// The arm moves while a write's data come.
+    pub(super) overlaps: bool,
     /// Places in the command queue that are free, and who waits for one.
     pub(super) free: u64,
     pub(super) waiting: VecDeque<RequestId>,
@@ -113,6 +116,10 @@ impl Disk {
                 self.buffer.blocked.push_back(id);
                 self.make_room(sim);
             }
+            Kind::Write if self.overlaps => {
+                let data = self.link.serve(sim.now(), self.pace.time(u64::from(sim.request(id).length)));
+                self.ask_arm(ArmPurpose::Write(id), data, sim);
+            }
             Kind::Write => self.take_data(id, sim),
             Kind::Trim => self.complete(id, sim),
             Kind::Compute => unreachable!("only hosts compute"),
@@ -161,9 +168,16 @@ impl Disk {
             self.complete(id, sim);
             self.make_room(sim);
         } else {
-            self.jobs.push(ArmJob { what: ArmPurpose::Write(id), first, count, since: now });
+            self.ask_arm(ArmPurpose::Write(id), now, sim);
         }
         self.work(sim);
+    }
+
+    /// A request waits for the arm from now on.
+    fn ask_arm(&mut self, what: ArmPurpose, data: Time, sim: &Sim) {
+        let (ArmPurpose::Read(id) | ArmPurpose::Write(id)) = what else { unreachable!("nobody asked") };
+        let (first, count) = self.sectors(id, sim);
+        self.jobs.push(ArmJob { what, first, count, since: sim.now(), data });
     }
 
     /// A read is answered by what the disk remembers, or waits for the arm.
@@ -178,7 +192,7 @@ impl Disk {
             }
             return self.give_data(id, 0, sim);
         }
-        self.jobs.push(ArmJob { what: ArmPurpose::Read(id), first, count, since: sim.now() });
+        self.ask_arm(ArmPurpose::Read(id), 0, sim);
     }
 
     fn remembers(&mut self, first: u64, last: u64) -> bool {
@@ -228,7 +242,7 @@ impl Disk {
             }
         }
         self.arm.ahead = None;
-        self.arm.serve(job.since, now, (job.first, job.count), job.writes())
+        self.arm.serve(job.since, now, (job.first, job.count), job.data())
     }
 
     /// Commands go before the write cache, unless somebody waits for that.
@@ -243,7 +257,7 @@ impl Disk {
             let runs = self.buffer.dirty.sweep(self.arm.past, self.order.window());
             candidates.extend(runs.map(|(first, run)| {
                 let DirtyRun { count, since, number } = run;
-                ArmJob { what: ArmPurpose::Destage(number), first, count, since }
+                ArmJob { what: ArmPurpose::Destage(number), first, count, since, data: since }
             }));
         }
         let index = self.order.next(candidates.iter(), &self.arm, now, &mut self.up)?;
@@ -256,10 +270,12 @@ impl Disk {
 
     fn arm_is_through(&mut self, sim: &mut Sim) {
         let (job, start, way) = self.current.take().expect("the arm was at work");
-        let ready = start + way.moved + way.turned;
+        let there = start + way.moved + way.waited;
+        let ready = there + way.turned;
         if let ArmPurpose::Read(id) | ArmPurpose::Write(id) = job.what {
             sim.spend_until(id, Stage::ArmWait, start);
             sim.spend_until(id, Stage::Seek, start + way.moved);
+            sim.spend_until(id, Stage::Link, there);
             sim.spend_until(id, Stage::Rotate, ready);
             sim.spend(id, Stage::Medium);
         }

@@ -57,6 +57,7 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<Part
         controller: Server::default(),
         link: Server::default(),
         pace: Pace::from_sheet(sheet, "hdd.link")?,
+        overlaps: sheet.word("hdd.write_overlap")? == "on",
         free: count_within(sheet, "hdd.queue_depth", 1, 65_536)?,
         waiting: VecDeque::new(),
         arm,

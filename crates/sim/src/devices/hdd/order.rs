@@ -12,6 +12,8 @@ pub(super) struct ArmJob {
     pub(super) first: u64,
     pub(super) count: u64,
     pub(super) since: Time,
+    /// Moment at which a write's data are there.
+    pub(super) data: Time,
 }
 
 /// Purpose of a job.
@@ -61,10 +63,7 @@ impl ArmOrder {
                 let back = there != here && (there > here) != *up;
                 u64::from(back) << 32 | u64::from(there.abs_diff(here))
             }
-            ArmOrder::Sptf => {
-                let (way, turn) = arm.positioning(now, job.first, job.writes());
-                way + turn
-            }
+            ArmOrder::Sptf => arm.positioning(now, job.first, job.data()).iter().sum(),
         };
         let least = jobs.map(cost).enumerate().min_by_key(|&(_, cost)| cost);
         if self == ArmOrder::Elevator && least.is_some_and(|(_, cost)| cost >> 32 == 1) {
@@ -75,8 +74,9 @@ impl ArmOrder {
 }
 
 impl ArmJob {
-    pub(super) fn writes(&self) -> bool {
-        !matches!(self.what, ArmPurpose::Read(_))
+    /// Moment at which its data are there, of a write.
+    pub(super) fn data(&self) -> Option<Time> {
+        (!matches!(self.what, ArmPurpose::Read(_))).then_some(self.data)
     }
 
     pub(super) fn last(&self) -> u64 {

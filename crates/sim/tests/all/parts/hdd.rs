@@ -239,3 +239,34 @@ fn hits_and_misses_have_overheads_of_their_own() {
         1_000_000
     );
 }
+
+#[test]
+fn the_data_of_a_write_come_while_the_arm_moves() {
+    let slow = [("hdd.link", "32KB/s"), ("hdd.write_overhead", "1ms")];
+    let random = |overlap| {
+        let mut world = hp(&[&slow[..], &[("hdd.write_overlap", overlap)]].concat());
+        closed_loop(&mut world, 1, 100_000, random(Kind::Write, HP_SECTORS, 5))
+    };
+    let (on, off) = (random("on"), random("off"));
+    let seek =
+        |d: f64| if d < 383.0 { 3.24 + 0.4 * d.sqrt() } else { 8.0 + 0.008 * d } * f64::from(u8::from(d > 0.0));
+    // Each distance d > 0 has 2 (n - d) of n^2 pairs, 0 has n.
+    let n = 1962.0;
+    let mean = |of: &dyn Fn(f64) -> f64| {
+        (0..1962).map(f64::from).map(|d| of(d) * if d > 0.0 { 2.0 * (n - d) } else { n }).sum::<f64>()
+            / (n * n)
+    };
+    let (data, rest) = (16.0, 1.0 + 7.496 + 0.208);
+    near(on.mean_us() / 1e3, rest + mean(&|d| seek(d).max(data)), 0.005);
+    near(off.mean_us() / 1e3, rest + data + mean(&seek), 0.005);
+    near(mean_ms(&on, Stage::Link), mean(&|d| (data - seek(d)).max(0.0)), 0.01);
+}
+
+#[test]
+fn a_read_leaves_as_it_comes_at_the_pace_of_the_slower_of_medium_and_link() {
+    let read = |link| {
+        let mut world = hp(&[("hdd.read_overhead", "0"), ("hdd.link", link)]);
+        closed_loop(&mut world, 1, 1, |_| (Kind::Read, 0, 72 * 512)).elapsed
+    };
+    assert_eq!([read("1MB/s"), read("10MB/s")], [72 * 512_000, TURN + 51_200]);
+}
