@@ -96,7 +96,7 @@ impl Arm {
                 passage.end = begins;
             }
             at = spot.track;
-            let run = (last - sector).min(u64::from(spot.per_track - spot.sector)) as u32;
+            let run = (last - sector).min(u64::from(spot.used - spot.sector)) as u32;
             if passage.end + past(run) > stop {
                 let time = stop - passage.end;
                 let mut done = (time * u64::from(spot.per_track) / self.geometry.turn) as u32;
@@ -184,12 +184,20 @@ impl Arm {
 
 #[cfg(test)]
 mod tests {
+    use super::super::geometry::Layout;
     use super::*;
     use iostack_workload::Rng;
 
+    fn skewed(geometry: &mut Geometry, track: u64) {
+        for zone in &mut geometry.zones {
+            (zone.track_skew, zone.cylinder_skew) = (track, 2_000_000);
+        }
+        geometry.lay_out(Layout::default());
+    }
+
     fn arm() -> Arm {
         let mut geometry = Geometry::new(8_333_333, 1000, 4, 8, 900, 500);
-        (geometry.track_skew, geometry.cylinder_skew) = (1_000_000, 2_000_000);
+        skewed(&mut geometry, 1_000_000);
         let curve = SeekCurve::through(2_000_000, 8_000_000, 18_000_000, 1000).expect("it rises");
         Arm {
             geometry,
@@ -206,7 +214,7 @@ mod tests {
     #[test]
     fn a_skew_that_is_too_short_costs_a_turn() {
         let mut arm = arm();
-        arm.geometry.track_skew = 800_000;
+        skewed(&mut arm.geometry, 800_000);
         let (_, passage, _) = arm.pass(0, (0, 2 * 900), Time::MAX, None);
         assert_eq!(passage.end, 3 * 8_333_333 + 800_000);
     }

@@ -24,9 +24,9 @@ pub(super) const HP_97560: [(&str, &str); 14] = [
     ("hdd.link", "10MB/s"),
 ];
 const HP_SECTORS: u64 = 1962 * 19 * 72;
-const TURN: u64 = 14_992_504;
+pub(super) const TURN: u64 = 14_992_504;
 
-fn hp(more: &[(&str, &str)]) -> World {
+pub(super) fn hp(more: &[(&str, &str)]) -> World {
     world("hdd", &[&HP_97560[..], more].concat())
 }
 
