@@ -270,3 +270,30 @@ fn a_read_leaves_as_it_comes_at_the_pace_of_the_slower_of_medium_and_link() {
     };
     assert_eq!([read("1MB/s"), read("10MB/s")], [72 * 512_000, TURN + 51_200]);
 }
+
+#[test]
+fn reading_ahead_goes_on_until_another_request_comes() {
+    let angle = |sectors: u64| (sectors * TURN + 36) / 72;
+    let ahead = [("hdd.cache", "128KiB"), ("hdd.segments", "2"), ("hdd.read_ahead", "48KiB")];
+    let far = 1000 * 19 * 72_u64;
+    let mut world = hp(&ahead);
+    // What was read so far; up to what is being read; far away; what was read before the arm left; what would have been.
+    let places = [(0, 8), (8, 8), (8, 32), (far, 1), (32, 8), (56, 8)];
+    let seen = closed_loop(&mut world, 1, places.len() as u64, |index| {
+        let (first, count) = places[index as usize];
+        (Kind::Read, first * 512, count * 512)
+    });
+    let (overhead, sector) = (2_200_000, 51_200);
+    assert_eq!(seen.latencies[0], TURN + angle(8) + sector);
+    assert_eq!(seen.latencies[1], overhead + 8 * sector);
+    let third: u64 = seen.latencies[..3].iter().sum();
+    assert_eq!(third, TURN + angle(40) + sector);
+    let there = third + overhead + 8_000_000 + 8000 * 1000;
+    let begins = 1000 * (18 * 1_665_834 + 3_748_126) % TURN;
+    let far_end = there + (begins + TURN - there % TURN) % TURN + angle(1) + sector;
+    assert_eq!(seen.latencies[..4].iter().sum::<u64>(), far_end);
+    assert_eq!(seen.latencies[4], overhead + 8 * sector);
+    let back = far_end + seen.latencies[4] + overhead + 8_000_000 + 8000 * 1000;
+    let last = back + (angle(56) + TURN - back % TURN) % TURN + angle(64) - angle(56) + sector;
+    assert_eq!(seen.latencies.iter().sum::<u64>(), last);
+}
