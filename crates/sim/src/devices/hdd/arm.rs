@@ -2,11 +2,14 @@
 
 use super::geometry::{Geometry, Track};
 use super::seek::SeekCurve;
+use super::smr::Pass;
 use crate::engine::{Server, Time};
 
 /// A way of the head over sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Passage {
+    /// ns for which bands were cleaned first.
+    pub(super) cleaned: u64,
     /// ns to the first track.
     pub(super) moved: u64,
     /// ns until the data had come.
@@ -78,7 +81,8 @@ impl Arm {
         data: Option<Time>,
     ) -> (u64, Passage, Track) {
         let [moved, waited, turned] = self.positioning(now, first, data);
-        let mut passage = Passage { moved, waited, turned, end: now + moved + waited + turned };
+        let mut passage =
+            Passage { moved, waited, turned, end: now + moved + waited + turned, ..Passage::default() };
         let (mut sector, last, mut at) = (first, first + count, self.at);
         if passage.end > stop {
             return (0, passage, at);
@@ -132,6 +136,18 @@ impl Arm {
         (self.at, self.past) = (at, first + count);
         self.server.account.book(arrived, now, passage.end);
         passage
+    }
+
+    /// Moves over several runs of sectors; the passage is the first one's, until the end of all.
+    pub(super) fn serve_all(&mut self, arrived: Time, now: Time, passes: &[Pass], data: Time) -> Passage {
+        let mut whole = Passage { end: now, ..Passage::default() };
+        for (index, pass) in passes.iter().enumerate() {
+            let (start, data) = (whole.end, pass.writes.then_some(data));
+            let came = if index == 0 { arrived } else { start };
+            let passage = self.serve(came, start, (pass.first, pass.count), data);
+            whole = if index == 0 { passage } else { Passage { end: passage.end, ..whole } };
+        }
+        whole
     }
 
     /// Reading goes on from `next` to `limit`.

@@ -58,6 +58,8 @@ pub(super) struct Geometry {
     pub(super) heads: u32,
     /// Sectors in all.
     pub(super) sectors: u64,
+    /// The sector with which addresses begin; those before it have the last addresses.
+    pub(super) origin: u64,
     pub(super) zones: Vec<Zone>,
     layout: Layout,
 }
@@ -88,7 +90,7 @@ impl Geometry {
             }
         };
         let zones = zones.iter().enumerate().map(zone).collect();
-        let mut geometry = Geometry { turn, heads, sectors: 0, zones, layout: Layout::default() };
+        let mut geometry = Geometry { turn, heads, sectors: 0, origin: 0, zones, layout: Layout::default() };
         geometry.lay_out(Layout::default());
         geometry
     }
@@ -134,6 +136,8 @@ impl Geometry {
 
     pub(super) fn spot(&self, sector: u64) -> Spot {
         assert!(sector < self.sectors, "sector {sector} of {}", self.sectors);
+        let behind = sector + self.origin;
+        let sector = if behind < self.sectors { behind } else { behind - self.sectors };
         let zone = self.zones[self.zones.partition_point(|zone| zone.first_sector <= sector) - 1];
         let used = zone.per_track - self.layout.spare_sectors;
         let within = sector - zone.first_sector;

@@ -19,24 +19,29 @@ mod disk;
 mod geometry;
 mod order;
 mod seek;
+mod smr;
 
 use std::collections::VecDeque;
 
 use crate::sheet::{Sheet, SheetError};
 use iostack_model::Bytes;
 
-use super::parameter::{Pace, count_within, time_or, variant};
+use super::parameter::{Pace, count_within, time_or, variant, whole_bytes};
 use crate::engine::{PartId, Server, Stamps, World};
 use arm::Arm;
 use cache::Segments;
 use disk::{Disk, WriteCache};
 use geometry::{Geometry, Layout, Track};
 use seek::SeekCurve;
+use smr::Shingled;
 
 pub(super) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetError> {
     let sector = count_of_sector(sheet)?;
-    let arm = arm(sheet)?;
-    let all = Bytes(arm.geometry.sectors * sector);
+    let mut arm = arm(sheet)?;
+    let shingled = shingled(sheet, arm.geometry.sectors, sector)?;
+    let hosts = shingled.as_ref().map_or(arm.geometry.sectors, |shingled| shingled.host);
+    arm.geometry.origin = arm.geometry.sectors - hosts;
+    let all = Bytes(hosts * sector);
     let capacity = if sheet.has("hdd.capacity") { sheet.bytes("hdd.capacity")? } else { all };
     if capacity > all || capacity.0 < sector {
         let what = format!("the geometry has {all}");
@@ -69,6 +74,7 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<Part
         segments,
         read_ahead,
         buffer: WriteCache { size, ..WriteCache::default() },
+        shingled,
         stamps: Stamps::of_device(&world.sim),
     };
     Ok(world.add(Box::new(disk)))
@@ -201,6 +207,21 @@ fn curve(sheet: &Sheet, cylinders: u32) -> Result<SeekCurve, SheetError> {
             "it lies between (2 single + full) / 3 and (7 single + 8 full) / 15",
         )
     })
+}
+
+/// Bands and the media cache of a disk that has them, with so many sectors in all.
+fn shingled(sheet: &Sheet, sectors: u64, sector: u64) -> Result<Option<Shingled>, SheetError> {
+    if !sheet.has("smr.band") {
+        return Ok(None);
+    }
+    let [band, log] = ["smr.band", "smr.cache"].map(|key| whole_bytes(sheet, key, sector));
+    let (band, log) = (band? / sector, log? / sector);
+    let host = sectors.saturating_sub(log);
+    if host < band {
+        return Err(sheet.refuse("smr.cache", "it leaves no band to the host", "lower it, or smr.band"));
+    }
+    let idle = if sheet.has("smr.idle") { Some(sheet.time("smr.idle")?.0) } else { None };
+    Ok(Some(Shingled::new(band, host, log, idle)))
 }
 
 /// The read cache, and how far reading goes on, in sectors.
