@@ -77,6 +77,15 @@ impl Sheet {
         self.read(key, |text| value::points(text, value::count))
     }
 
+    /// A [`crate::sheet::Unit::Points`] of times (ns, 0) or counts (0, count).
+    pub(crate) fn times_or_counts(&self, key: &str) -> Result<Vec<(u64, (u64, u64))>, SheetError> {
+        let either = |text: &str| {
+            value::count(text)
+                .map_or_else(|_| value::time(text).map(|time| (time.0, 0)), |count| Ok((0, count)))
+        };
+        self.read(key, |text| value::points(text, either))
+    }
+
     /// Value of a [`crate::sheet::Unit::PerSecond`].
     pub fn per_second(&self, key: &str) -> Result<f64, SheetError> {
         self.read(key, value::per_second)

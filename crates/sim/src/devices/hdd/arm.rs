@@ -2,13 +2,18 @@
 
 use super::geometry::{Geometry, Track};
 use super::seek::SeekCurve;
+use super::smr::Pass;
 use crate::engine::{Server, Time};
 
 /// A way of the head over sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Passage {
+    /// ns for which bands were cleaned first.
+    pub(super) cleaned: u64,
     /// ns to the first track.
     pub(super) moved: u64,
+    /// ns until the data had come.
+    pub(super) waited: u64,
     /// ns until the first sector came round.
     pub(super) turned: u64,
     /// Moment at which the last sector was past.
@@ -57,18 +62,27 @@ impl Arm {
         self.curve.time(distance).max(switch) + settle
     }
 
-    /// ns until `sector` begins to pass under the head, if the arm starts `now`: on the way, then turning.
-    pub(super) fn positioning(&self, now: Time, sector: u64, write: bool) -> (u64, u64) {
+    /// ns until `sector` begins to pass under the head, if the arm starts `now`: on the way, waiting for the data of a write
+    /// (`data`: when they are there), turning.
+    pub(super) fn positioning(&self, now: Time, sector: u64, data: Option<Time>) -> [u64; 3] {
         let spot = self.geometry.spot(sector);
-        let way = self.way(spot.track, write);
-        (way, self.geometry.until(now + way, spot))
+        let way = self.way(spot.track, data.is_some());
+        let waited = data.unwrap_or(0).saturating_sub(now + way);
+        [way, waited, self.geometry.until(now + way + waited, spot)]
     }
 
     /// The head goes from where it is over `count` sectors, starting `now`. Stays where it is if that takes until after
     /// `stop`: then only what was past by then counts. How many were past, and when.
-    fn pass(&self, now: Time, (first, count): (u64, u64), stop: Time, write: bool) -> (u64, Passage, Track) {
-        let (way, turned) = self.positioning(now, first, write);
-        let mut passage = Passage { moved: way, turned, end: now + way + turned };
+    fn pass(
+        &self,
+        now: Time,
+        (first, count): (u64, u64),
+        stop: Time,
+        data: Option<Time>,
+    ) -> (u64, Passage, Track) {
+        let [moved, waited, turned] = self.positioning(now, first, data);
+        let mut passage =
+            Passage { moved, waited, turned, end: now + moved + waited + turned, ..Passage::default() };
         let (mut sector, last, mut at) = (first, first + count, self.at);
         if passage.end > stop {
             return (0, passage, at);
@@ -78,7 +92,7 @@ impl Arm {
             let from = self.geometry.angle(spot.sector, spot.per_track);
             let past = |count| self.geometry.angle(spot.sector + count, spot.per_track) - from;
             if sector > first {
-                let there = passage.end + self.way_between(at, spot.track, write);
+                let there = passage.end + self.way_between(at, spot.track, data.is_some());
                 let begins = there + self.geometry.until(there, spot);
                 if begins + past(1) > stop {
                     break;
@@ -86,7 +100,7 @@ impl Arm {
                 passage.end = begins;
             }
             at = spot.track;
-            let run = (last - sector).min(u64::from(spot.per_track - spot.sector)) as u32;
+            let run = (last - sector).min(u64::from(spot.used - spot.sector)) as u32;
             if passage.end + past(run) > stop {
                 let time = stop - passage.end;
                 let mut done = (time * u64::from(spot.per_track) / self.geometry.turn) as u32;
@@ -115,13 +129,25 @@ impl Arm {
         arrived: Time,
         now: Time,
         (first, count): (u64, u64),
-        write: bool,
+        data: Option<Time>,
     ) -> Passage {
         assert!(self.ahead.is_none(), "reading ahead ends before the arm serves");
-        let (_, passage, at) = self.pass(now, (first, count), Time::MAX, write);
+        let (_, passage, at) = self.pass(now, (first, count), Time::MAX, data);
         (self.at, self.past) = (at, first + count);
         self.server.account.book(arrived, now, passage.end);
         passage
+    }
+
+    /// Moves over several runs of sectors; the passage is the first one's, until the end of all.
+    pub(super) fn serve_all(&mut self, arrived: Time, now: Time, passes: &[Pass], data: Time) -> Passage {
+        let mut whole = Passage { end: now, ..Passage::default() };
+        for (index, pass) in passes.iter().enumerate() {
+            let (start, data) = (whole.end, pass.writes.then_some(data));
+            let came = if index == 0 { arrived } else { start };
+            let passage = self.serve(came, start, (pass.first, pass.count), data);
+            whole = if index == 0 { passage } else { Passage { end: passage.end, ..whole } };
+        }
+        whole
     }
 
     /// Reading goes on from `next` to `limit`.
@@ -137,7 +163,7 @@ impl Arm {
         if count == 0 {
             return self.ahead;
         }
-        let (done, passage, at) = self.pass(ahead.since, (ahead.next, count), now, false);
+        let (done, passage, at) = self.pass(ahead.since, (ahead.next, count), now, None);
         let until = if done == count { passage.end } else { now };
         let start = ahead.since.max(self.server.free_at());
         if until > start {
@@ -165,21 +191,29 @@ impl Arm {
     /// The arm goes on reading until it has `last`; reading ahead ends there.
     pub(super) fn serve_reading_on(&mut self, arrived: Time, now: Time, last: u64) -> Passage {
         let ahead = self.ahead.take().expect("it reads ahead");
-        let (_, passage, at) = self.pass(ahead.since, (ahead.next, last - ahead.next), Time::MAX, false);
+        let (_, passage, at) = self.pass(ahead.since, (ahead.next, last - ahead.next), Time::MAX, None);
         (self.at, self.past) = (at, last);
         self.server.account.book(arrived, now, passage.end);
-        Passage { moved: 0, turned: 0, end: passage.end }
+        Passage { end: passage.end, ..Passage::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::geometry::Layout;
     use super::*;
     use iostack_workload::Rng;
 
+    fn skewed(geometry: &mut Geometry, track: u64) {
+        for zone in &mut geometry.zones {
+            (zone.track_skew, zone.cylinder_skew) = (track, 2_000_000);
+        }
+        geometry.lay_out(Layout::default());
+    }
+
     fn arm() -> Arm {
         let mut geometry = Geometry::new(8_333_333, 1000, 4, 8, 900, 500);
-        (geometry.track_skew, geometry.cylinder_skew) = (1_000_000, 2_000_000);
+        skewed(&mut geometry, 1_000_000);
         let curve = SeekCurve::through(2_000_000, 8_000_000, 18_000_000, 1000).expect("it rises");
         Arm {
             geometry,
@@ -196,8 +230,8 @@ mod tests {
     #[test]
     fn a_skew_that_is_too_short_costs_a_turn() {
         let mut arm = arm();
-        arm.geometry.track_skew = 800_000;
-        let (_, passage, _) = arm.pass(0, (0, 2 * 900), Time::MAX, false);
+        skewed(&mut arm.geometry, 800_000);
+        let (_, passage, _) = arm.pass(0, (0, 2 * 900), Time::MAX, None);
         assert_eq!(passage.end, 3 * 8_333_333 + 800_000);
     }
 
@@ -210,13 +244,13 @@ mod tests {
             let (now, first) = (rng.below(1 << 30), rng.below(arm.geometry.sectors - 5000));
             let count = 1 + rng.below(5000);
             let stop = now + rng.below(60_000_000);
-            let (done, passage, _) = arm.pass(now, (first, count), stop, false);
+            let (done, passage, _) = arm.pass(now, (first, count), stop, None);
             assert!(done == 0 || passage.end <= stop);
             if done > 0 {
-                assert_eq!(arm.pass(now, (first, done), Time::MAX, false).1.end, passage.end);
+                assert_eq!(arm.pass(now, (first, done), Time::MAX, None).1.end, passage.end);
             }
             if done < count {
-                assert!(arm.pass(now, (first, done + 1), Time::MAX, false).1.end > stop);
+                assert!(arm.pass(now, (first, done + 1), Time::MAX, None).1.end > stop);
             }
         }
     }

@@ -3,6 +3,7 @@
 //! ```text
 //!   admit ──► controller ──► read: cache? ──► arm: seek, rotate, medium ──► link
 //!                            write: buffer? ──► link ──► acknowledged, the arm later; or the arm, then acknowledged
+//!                                                         (`hdd.write_overlap`: the arm moves while the link works)
 //! ```
 
 use std::collections::VecDeque;
@@ -13,6 +14,7 @@ use super::super::parameter::Pace;
 use super::arm::{Ahead, Arm, Passage};
 use super::cache::{Dirty, DirtyRun, Segments};
 use super::order::{ArmJob, ArmOrder, ArmPurpose};
+use super::smr::Shingled;
 use crate::engine::{Kind, Part, RequestId, Server, Shape, Sim, Stamps, Time, token, usage};
 
 /// The controller has taken a command; a write's data have come; a read's data have gone; the arm is through.
@@ -20,6 +22,8 @@ const COMMAND: u8 = 0;
 const CAME: u8 = 1;
 const GONE: u8 = 2;
 const ARM: u8 = 3;
+/// There was nothing to do for a while.
+const IDLE: u8 = 4;
 
 /// Memory for writes.
 #[derive(Default)]
@@ -51,6 +55,8 @@ pub(super) struct Disk {
     pub(super) controller: Server,
     pub(super) link: Server,
     pub(super) pace: Pace,
+    /// The arm moves while a write's data come.
+    pub(super) overlaps: bool,
     /// Places in the command queue that are free, and who waits for one.
     pub(super) free: u64,
     pub(super) waiting: VecDeque<RequestId>,
@@ -65,6 +71,7 @@ pub(super) struct Disk {
     /// Sectors that are read ahead.
     pub(super) read_ahead: u64,
     pub(super) buffer: WriteCache,
+    pub(super) shingled: Option<Shingled>,
     pub(super) stamps: Stamps,
 }
 
@@ -112,6 +119,10 @@ impl Disk {
             Kind::Write if self.is_buffered(id, sim) => {
                 self.buffer.blocked.push_back(id);
                 self.make_room(sim);
+            }
+            Kind::Write if self.overlaps => {
+                let data = self.link.serve(sim.now(), self.pace.time(u64::from(sim.request(id).length)));
+                self.ask_arm(ArmPurpose::Write(id), data, sim);
             }
             Kind::Write => self.take_data(id, sim),
             Kind::Trim => self.complete(id, sim),
@@ -161,9 +172,16 @@ impl Disk {
             self.complete(id, sim);
             self.make_room(sim);
         } else {
-            self.jobs.push(ArmJob { what: ArmPurpose::Write(id), first, count, since: now });
+            self.ask_arm(ArmPurpose::Write(id), now, sim);
         }
         self.work(sim);
+    }
+
+    /// A request waits for the arm from now on.
+    fn ask_arm(&mut self, what: ArmPurpose, data: Time, sim: &Sim) {
+        let (ArmPurpose::Read(id) | ArmPurpose::Write(id)) = what else { unreachable!("nobody asked") };
+        let (first, count) = self.sectors(id, sim);
+        self.jobs.push(ArmJob { what, first, count, at: first, since: sim.now(), data });
     }
 
     /// A read is answered by what the disk remembers, or waits for the arm.
@@ -174,11 +192,13 @@ impl Disk {
             // Only of the stream that is read on: a hit far behind its end would have all between read.
             let follows = |ahead: Ahead| first <= ahead.next && self.segments.has(first, ahead.next);
             if self.arm.ahead.is_some_and(follows) {
-                self.arm.read_further(sim.now(), first + count + self.read_ahead);
+                let limit = first + count + self.read_ahead;
+                let limit = self.shingled.as_ref().map_or(limit, |smr| smr.ahead(first + count, limit));
+                self.arm.read_further(sim.now(), limit);
             }
             return self.give_data(id, 0, sim);
         }
-        self.jobs.push(ArmJob { what: ArmPurpose::Read(id), first, count, since: sim.now() });
+        self.ask_arm(ArmPurpose::Read(id), 0, sim);
     }
 
     fn remembers(&mut self, first: u64, last: u64) -> bool {
@@ -206,7 +226,7 @@ impl Disk {
     fn work(&mut self, sim: &mut Sim) {
         while self.current.is_none() {
             self.catch_up(sim.now());
-            let Some(job) = self.next_job(sim.now()) else { return };
+            let Some(job) = self.next_job(sim.now()) else { return self.rest(sim) };
             if let ArmPurpose::Read(id) = job.what
                 && self.remembers(job.first, job.last())
             {
@@ -215,12 +235,49 @@ impl Disk {
                 continue;
             }
             let passage = self.serve(&job, sim.now());
-            self.current = Some((job, sim.now(), passage));
-            sim.wake_at(passage.end, token(ARM, 0));
+            self.begin_job(job, passage, sim);
+        }
+    }
+
+    fn begin_job(&mut self, job: ArmJob, passage: Passage, sim: &mut Sim) {
+        self.current = Some((job, sim.now(), passage));
+        sim.wake_at(passage.end, token(ARM, 0));
+    }
+
+    /// Nothing waits for the arm: bands are cleaned when that lasts.
+    fn rest(&mut self, sim: &mut Sim) {
+        let now = sim.now();
+        let Some(shingled) = &mut self.shingled else { return };
+        let Some(idle) = shingled.idle else { return };
+        if shingled.due == Time::MAX {
+            shingled.due = now + idle;
+            if !shingled.is_clean() {
+                sim.wake_at(shingled.due, token(IDLE, 0));
+            }
+        } else if shingled.due <= now
+            && let Some(passes) = shingled.clean()
+        {
+            self.arm.ahead = None;
+            let passage = self.arm.serve_all(now, now, &passes, now);
+            let job = ArmJob { what: ArmPurpose::Clean, first: 0, count: 0, at: 0, since: now, data: now };
+            self.begin_job(job, passage, sim);
         }
     }
 
     fn serve(&mut self, job: &ArmJob, now: Time) -> Passage {
+        if let Some(shingled) = &mut self.shingled {
+            shingled.due = Time::MAX;
+            let [cleaning, own] = match job.data() {
+                Some(_) => shingled.write(job.first, job.count),
+                None => [Vec::new(), shingled.read(job.first, job.count)],
+            };
+            if job.data().is_some() || own.len() > 1 || own[0].first != job.first {
+                self.arm.ahead = None;
+                let cleaned = self.arm.serve_all(now, now, &cleaning, now).end - now;
+                let passage = self.arm.serve_all(job.since, now + cleaned, &own, job.data);
+                return Passage { cleaned, ..passage };
+            }
+        }
         if let (ArmPurpose::Read(_), Some(ahead)) = (job.what, self.arm.ahead) {
             let joins = job.first >= ahead.next || self.segments.has(job.first, ahead.next);
             if joins && job.first <= ahead.limit && ahead.next < ahead.limit {
@@ -228,7 +285,7 @@ impl Disk {
             }
         }
         self.arm.ahead = None;
-        self.arm.serve(job.since, now, (job.first, job.count), job.writes())
+        self.arm.serve(job.since, now, (job.first, job.count), job.data())
     }
 
     /// Commands go before the write cache, unless somebody waits for that.
@@ -243,8 +300,11 @@ impl Disk {
             let runs = self.buffer.dirty.sweep(self.arm.past, self.order.window());
             candidates.extend(runs.map(|(first, run)| {
                 let DirtyRun { count, since, number } = run;
-                ArmJob { what: ArmPurpose::Destage(number), first, count, since }
+                ArmJob { what: ArmPurpose::Destage(number), first, count, at: first, since, data: since }
             }));
+        }
+        if let Some(shingled) = &self.shingled {
+            candidates.iter_mut().for_each(|job| job.at = shingled.place(job.first, job.data().is_some()));
         }
         let index = self.order.next(candidates.iter(), &self.arm, now, &mut self.up)?;
         if index < self.jobs.len() {
@@ -256,21 +316,28 @@ impl Disk {
 
     fn arm_is_through(&mut self, sim: &mut Sim) {
         let (job, start, way) = self.current.take().expect("the arm was at work");
-        let ready = start + way.moved + way.turned;
+        let begins = start + way.cleaned;
+        let there = begins + way.moved + way.waited;
+        let ready = there + way.turned;
         if let ArmPurpose::Read(id) | ArmPurpose::Write(id) = job.what {
             sim.spend_until(id, Stage::ArmWait, start);
-            sim.spend_until(id, Stage::Seek, start + way.moved);
+            sim.spend_until(id, Stage::Collect, begins);
+            sim.spend_until(id, Stage::Seek, begins + way.moved);
+            sim.spend_until(id, Stage::Link, there);
             sim.spend_until(id, Stage::Rotate, ready);
             sim.spend(id, Stage::Medium);
         }
         match job.what {
             ArmPurpose::Read(id) => {
                 self.segments.read(job.first, job.last());
-                self.arm.read_on(sim.now(), job.last(), job.last() + self.read_ahead);
+                let limit = job.last() + self.read_ahead;
+                let limit = self.shingled.as_ref().map_or(limit, |smr| smr.ahead(job.last(), limit));
+                self.arm.read_on(sim.now(), job.last(), limit);
                 self.give_data(id, way.end - ready, sim);
             }
             ArmPurpose::Write(id) => self.complete(id, sim),
             ArmPurpose::Destage(number) => self.destaged(number, job.count, sim),
+            ArmPurpose::Clean => {}
         }
         self.work(sim);
     }
@@ -316,12 +383,16 @@ impl Part for Disk {
                 sim.spend(id, Stage::Link);
                 self.complete(id, sim);
             }
+            IDLE => self.work(sim),
             _ => self.arm_is_through(sim),
         }
     }
 
     fn begin(&mut self, now: Time) {
         self.catch_up(now);
+        if let Some(shingled) = &mut self.shingled {
+            shingled.written = [0; 2];
+        }
         for server in [&mut self.controller, &mut self.link, &mut self.arm.server] {
             server.account.begin(now);
         }
@@ -339,6 +410,10 @@ impl Part for Disk {
     fn gauges(&self, list: &mut Vec<(&'static str, f64)>) {
         if self.buffer.size > 0 {
             list.push(("buffered bytes", (self.buffer.used * self.sector) as f64));
+        }
+        if let Some(shingled) = &self.shingled {
+            list.push(("media cache bytes", (shingled.used() * self.sector) as f64));
+            list.push(("write amplification", shingled.amplification()));
         }
     }
 

@@ -11,7 +11,11 @@ pub(super) struct ArmJob {
     pub(super) what: ArmPurpose,
     pub(super) first: u64,
     pub(super) count: u64,
+    /// The sector to which the head goes for it.
+    pub(super) at: u64,
     pub(super) since: Time,
+    /// Moment at which a write's data are there.
+    pub(super) data: Time,
 }
 
 /// Purpose of a job.
@@ -21,6 +25,8 @@ pub(super) enum ArmPurpose {
     Write(RequestId),
     /// A run, by its number, goes from the write cache to the platter.
     Destage(u64),
+    /// Bands are cleaned.
+    Clean,
 }
 
 /// Rule by which the next job is chosen.
@@ -51,7 +57,7 @@ impl ArmOrder {
         now: Time,
         up: &mut bool,
     ) -> Option<usize> {
-        let cylinder = |job: &ArmJob| arm.geometry.spot(job.first).track.cylinder;
+        let cylinder = |job: &ArmJob| arm.geometry.spot(job.at).track.cylinder;
         let here = arm.at.cylinder;
         let cost = |job: &ArmJob| match self {
             ArmOrder::Fcfs => job.since,
@@ -61,10 +67,7 @@ impl ArmOrder {
                 let back = there != here && (there > here) != *up;
                 u64::from(back) << 32 | u64::from(there.abs_diff(here))
             }
-            ArmOrder::Sptf => {
-                let (way, turn) = arm.positioning(now, job.first, job.writes());
-                way + turn
-            }
+            ArmOrder::Sptf => arm.positioning(now, job.at, job.data()).iter().sum(),
         };
         let least = jobs.map(cost).enumerate().min_by_key(|&(_, cost)| cost);
         if self == ArmOrder::Elevator && least.is_some_and(|(_, cost)| cost >> 32 == 1) {
@@ -75,8 +78,9 @@ impl ArmOrder {
 }
 
 impl ArmJob {
-    pub(super) fn writes(&self) -> bool {
-        !matches!(self.what, ArmPurpose::Read(_))
+    /// Moment at which its data are there, of a write.
+    pub(super) fn data(&self) -> Option<Time> {
+        (!matches!(self.what, ArmPurpose::Read(_))).then_some(self.data)
     }
 
     pub(super) fn last(&self) -> u64 {

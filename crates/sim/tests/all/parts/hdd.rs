@@ -24,9 +24,9 @@ pub(super) const HP_97560: [(&str, &str); 14] = [
     ("hdd.link", "10MB/s"),
 ];
 const HP_SECTORS: u64 = 1962 * 19 * 72;
-const TURN: u64 = 14_992_504;
+pub(super) const TURN: u64 = 14_992_504;
 
-fn hp(more: &[(&str, &str)]) -> World {
+pub(super) fn hp(more: &[(&str, &str)]) -> World {
     world("hdd", &[&HP_97560[..], more].concat())
 }
 
@@ -238,4 +238,62 @@ fn hits_and_misses_have_overheads_of_their_own() {
         closed_loop(&mut world, 1, 1, |_| (Kind::Write, 0, 128 << 10)).stage(Stage::Controller),
         1_000_000
     );
+}
+
+#[test]
+fn the_data_of_a_write_come_while_the_arm_moves() {
+    let slow = [("hdd.link", "32KB/s"), ("hdd.write_overhead", "1ms")];
+    let random = |overlap| {
+        let mut world = hp(&[&slow[..], &[("hdd.write_overlap", overlap)]].concat());
+        closed_loop(&mut world, 1, 100_000, random(Kind::Write, HP_SECTORS, 5))
+    };
+    let (on, off) = (random("on"), random("off"));
+    let seek =
+        |d: f64| if d < 383.0 { 3.24 + 0.4 * d.sqrt() } else { 8.0 + 0.008 * d } * f64::from(u8::from(d > 0.0));
+    // Each distance d > 0 has 2 (n - d) of n^2 pairs, 0 has n.
+    let n = 1962.0;
+    let mean = |of: &dyn Fn(f64) -> f64| {
+        (0..1962).map(f64::from).map(|d| of(d) * if d > 0.0 { 2.0 * (n - d) } else { n }).sum::<f64>()
+            / (n * n)
+    };
+    let (data, rest) = (16.0, 1.0 + 7.496 + 0.208);
+    near(on.mean_us() / 1e3, rest + mean(&|d| seek(d).max(data)), 0.005);
+    near(off.mean_us() / 1e3, rest + data + mean(&seek), 0.005);
+    near(mean_ms(&on, Stage::Link), mean(&|d| (data - seek(d)).max(0.0)), 0.01);
+}
+
+#[test]
+fn a_read_leaves_as_it_comes_at_the_pace_of_the_slower_of_medium_and_link() {
+    let read = |link| {
+        let mut world = hp(&[("hdd.read_overhead", "0"), ("hdd.link", link)]);
+        closed_loop(&mut world, 1, 1, |_| (Kind::Read, 0, 72 * 512)).elapsed
+    };
+    assert_eq!([read("1MB/s"), read("10MB/s")], [72 * 512_000, TURN + 51_200]);
+}
+
+#[test]
+fn reading_ahead_goes_on_until_another_request_comes() {
+    let angle = |sectors: u64| (sectors * TURN + 36) / 72;
+    let ahead = [("hdd.cache", "128KiB"), ("hdd.segments", "2"), ("hdd.read_ahead", "48KiB")];
+    let far = 1000 * 19 * 72_u64;
+    let mut world = hp(&ahead);
+    // What was read so far; up to what is being read; far away; what was read before the arm left; what would have been.
+    let places = [(0, 8), (8, 8), (8, 32), (far, 1), (32, 8), (56, 8)];
+    let seen = closed_loop(&mut world, 1, places.len() as u64, |index| {
+        let (first, count) = places[index as usize];
+        (Kind::Read, first * 512, count * 512)
+    });
+    let (overhead, sector) = (2_200_000, 51_200);
+    assert_eq!(seen.latencies[0], TURN + angle(8) + sector);
+    assert_eq!(seen.latencies[1], overhead + 8 * sector);
+    let third: u64 = seen.latencies[..3].iter().sum();
+    assert_eq!(third, TURN + angle(40) + sector);
+    let there = third + overhead + 8_000_000 + 8000 * 1000;
+    let begins = 1000 * (18 * 1_665_834 + 3_748_126) % TURN;
+    let far_end = there + (begins + TURN - there % TURN) % TURN + angle(1) + sector;
+    assert_eq!(seen.latencies[..4].iter().sum::<u64>(), far_end);
+    assert_eq!(seen.latencies[4], overhead + 8 * sector);
+    let back = far_end + seen.latencies[4] + overhead + 8_000_000 + 8000 * 1000;
+    let last = back + (angle(56) + TURN - back % TURN) % TURN + angle(64) - angle(56) + sector;
+    assert_eq!(seen.latencies.iter().sum::<u64>(), last);
 }

@@ -8,6 +8,8 @@ mod cloud;
 mod dram;
 mod guide;
 mod hdd;
+mod hdd_smr;
+mod hdd_tracks;
 mod raid;
 mod raid0;
 
