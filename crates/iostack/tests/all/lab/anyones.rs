@@ -68,7 +68,10 @@ fn tried(name: &str, kernel: &str, further: &[&str], data: Data) {
     let says = |key: &str, words: &str| assert!(found[key].to_string().contains(words), "{name}: {found}");
     match data {
         Data::Right => assert!(found["bytes"].as_u64() >= Some(4 << 20), "{name}: {found}"),
-        Data::Refuses(least) => assert!(found["refused"].as_u64() >= Some(least) && found["bytes"].as_u64() >= Some(4 << 20), "{name}: {found}"),
+        Data::Refuses(least) => assert!(
+            found["refused"].as_u64() >= Some(least) && found["bytes"].as_u64() >= Some(4 << 20),
+            "{name}: {found}"
+        ),
         Data::Wrong(words) => says("wrong", words),
     }
     assert_eq!(integrity["clean"], !matches!(data, Data::Wrong(_)), "{name}: {found}");

@@ -59,7 +59,8 @@ impl TrialDisk {
             _ => Takes::None,
         };
         let chunk = if takes == Takes::InOrder { number("queue/chunk_sectors")? } else { CHUNK };
-        let file = File::options().read(true).write(takes != Takes::None).custom_flags(libc::O_DIRECT).open(path);
+        let file =
+            File::options().read(true).write(takes != Takes::None).custom_flags(libc::O_DIRECT).open(path);
         let file = file.map_err(failed("open", path))?;
         if takes == Takes::InOrder {
             sys::reset_zones(&file, 0..number("size")?).map_err(failed("reset the zones of", path))?;
@@ -226,7 +227,9 @@ impl<'a> Lane<'a> {
             Err(_) => self.findings.refused += 1,
             Ok(_) => {
                 let (first, last) = (sectors.start, sectors.end - 1);
-                let text = format!("a write of sectors {first} to {last} was taken, and it is not the next of its zone");
+                let text = format!(
+                    "a write of sectors {first} to {last} was taken, and it is not the next of its zone"
+                );
                 self.findings.wrong(text);
             }
         }
@@ -287,7 +290,9 @@ impl<'a> Lane<'a> {
             && done
         {
             match act {
-                LaneAct::Write => *written = sectors.end - sectors.start / self.device.chunk * self.device.chunk,
+                LaneAct::Write => {
+                    *written = sectors.end - sectors.start / self.device.chunk * self.device.chunk
+                }
                 LaneAct::Reset => *written = 0,
                 LaneAct::Read | LaneAct::Discard => {}
             }
@@ -372,11 +377,15 @@ impl<'a> Lane<'a> {
 
     /// A sector that nobody writes is what it was when it was seen first.
     fn check_known(&mut self, sector: u64, place: usize, bytes: &[u8]) {
-        let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes")));
+        let words =
+            bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes")));
         let known = words.fold(0, |sum, word| mixed(sum ^ word)) as u32 & !(1 << 31);
         if self.held[place] != ANYTHING && self.held[place] != known {
             self.findings.wrong_sectors += 1;
-            self.findings.wrong(format!("sector {sector} of the read-only disk has changed: now it holds {}", named(bytes)));
+            self.findings.wrong(format!(
+                "sector {sector} of the read-only disk has changed: now it holds {}",
+                named(bytes)
+            ));
         }
         self.held[place] = known;
     }

@@ -77,11 +77,9 @@ impl Heat {
     /// A die works for so long; less than nothing when it was interrupted.
     fn work(&mut self, phase: Phase, now: Time, time: f64) {
         let watts = match phase {
-            Phase::Sensing
-            | Phase::MoveSensing
-            | Phase::FoldSensing
-            | Phase::Patrol
-            | Phase::Table => self.watts[0],
+            Phase::Sensing | Phase::MoveSensing | Phase::FoldSensing | Phase::Patrol | Phase::Table => {
+                self.watts[0]
+            }
             Phase::Programming | Phase::MoveProgramming | Phase::FoldProgramming => self.watts[1],
             Phase::Erasing | Phase::FoldErasing => self.watts[2],
             _ => return,

@@ -243,7 +243,10 @@ impl Ssd {
     pub(super) fn leave(&mut self, number: u32, sim: &mut Sim) {
         let die = &mut self.dies[number as usize];
         let (id, channel) = (die.active, usize::from(die.channel));
-        let alone = id & INNER == 0 && self.slots[id as usize].next == NONE && !self.slots[id as usize].table;
+        let alone = id & INNER == 0 && {
+            let slot = &self.slots[id as usize];
+            slot.next == NONE && !slot.table
+        };
         let (until, left) = if alone {
             let time = self.spec.channel.time(u64::from(sim.request(RequestId(id)).length));
             let until = self.channels[channel].serve(sim.now(), time);
@@ -290,33 +293,32 @@ impl Ssd {
     #[inline]
     pub(super) fn left(&mut self, id: RequestId, sim: &mut Sim) {
         sim.spend(id, Stage::Channel);
-        let slot = self.slot_of(id.0);
-        if slot.table {
+        let ReadSlot { die, table, .. } = self.slots[id.0 as usize];
+        if table {
             self.entry_came(id, sim);
         } else {
             self.deliver(id, sim);
         }
-        self.freed(slot, sim);
+        self.freed(die, sim);
     }
 
     /// The rest of a page that was written in part is out of its die.
     pub(super) fn piece_left(&mut self, page: u32, sim: &mut Sim) {
         let slot = self.slot_of(page | INNER);
         self.merged(page, self.stamp_at(slot.place, slot.slc), sim);
-        self.freed(slot, sim);
+        self.freed(slot.die, sim);
     }
 
     /// One less in the die's page register.
     #[inline]
-    pub(super) fn freed(&mut self, slot: ReadSlot, sim: &mut Sim) {
+    fn freed(&mut self, number: u16, sim: &mut Sim) {
         if self.spec.die.cache_register {
             return;
         }
-        let number = u32::from(slot.die);
-        let die = &mut self.dies[usize::from(slot.die)];
+        let die = &mut self.dies[usize::from(number)];
         die.left -= 1;
         if die.left == 0 {
-            self.next(number, sim);
+            self.next(u32::from(number), sim);
         }
     }
 

@@ -116,6 +116,9 @@ impl Ssd {
     pub(super) fn queue_at(&self, number: u32) -> usize {
         let streams = usize::from(self.spec.ftl.streams);
         let first = if self.spec.fixed { number as usize * streams } else { 0 };
+        if streams == 1 {
+            return first;
+        }
         (first + 1..first + streams).fold(first, |most, other| {
             if self.buffer.ready(other) > self.buffer.ready(most) { other } else { most }
         })

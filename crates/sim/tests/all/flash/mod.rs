@@ -7,8 +7,8 @@ use iostack_sim::sheet::Sheet;
 use crate::load::{Ask, by_chance, world_of};
 
 mod closed_forms;
-mod mapping;
 mod heat;
+mod mapping;
 mod tails;
 mod writing;
 
