@@ -7,6 +7,9 @@ use crate::sheet::error::SheetError;
 use crate::sheet::loaded::Sheet;
 use crate::sheet::value;
 
+/// A time, ns, and 0, or 0 and a count.
+type TimeOrCount = (u64, u64);
+
 impl Sheet {
     fn text(&self, key: &str) -> Result<&str, SheetError> {
         let parameter = self.kind.parameters.iter().find(|parameter| parameter.key == key);
@@ -78,7 +81,7 @@ impl Sheet {
     }
 
     /// A [`crate::sheet::Unit::Points`] of times (ns, 0) or counts (0, count).
-    pub(crate) fn times_or_counts(&self, key: &str) -> Result<Vec<(u64, (u64, u64))>, SheetError> {
+    pub(crate) fn times_or_counts(&self, key: &str) -> Result<Vec<(u64, TimeOrCount)>, SheetError> {
         let either = |text: &str| {
             value::count(text)
                 .map_or_else(|_| value::time(text).map(|time| (time.0, 0)), |count| Ok((0, count)))

@@ -304,7 +304,9 @@ impl Disk {
             }));
         }
         if let Some(shingled) = &self.shingled {
-            candidates.iter_mut().for_each(|job| job.at = shingled.place(job.first, job.data().is_some()));
+            for job in &mut candidates {
+                job.at = shingled.place(job.first, job.data().is_some());
+            }
         }
         let index = self.order.next(candidates.iter(), &self.arm, now, &mut self.up)?;
         if index < self.jobs.len() {

@@ -78,7 +78,8 @@ fn sequential_writes_go_in_place_at_the_rate_of_the_tracks() {
     let mut world = disk(&[("hdd.write_cache", "1MiB")]);
     let seen = closed_loop(&mut world, 4, 2500, |index| (Kind::Write, index * 16_384, 16_384));
     near(seen.rate() * 16_384.0, 51_200.0 * 1e3 / (TURN + SEEK), 0.03);
-    assert_eq!([gauge(&world, "write amplification"), gauge(&world, "media cache bytes")], [1.0, 0.0]);
+    near(gauge(&world, "write amplification"), 1.0, 1e-12);
+    assert!(gauge(&world, "media cache bytes") < 1.0);
 }
 
 #[test]
