@@ -184,10 +184,10 @@ pub struct FlashUse {
     pub wear_mean: f64,
     /// Largest number of erases of a block.
     pub wear_max: u32,
-    /// By placement handle, and last of blocks in which moved data of all handles came together; empty with one handle.
+    /// Work by placement handle, and last of blocks in which moved data of all handles came together; empty with one handle.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub streams: Vec<StreamUse>,
-    /// Of a mapping table that is not all in the drive's memory.
+    /// Work for a mapping table that is not all in the drive's memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapUse>,
 }

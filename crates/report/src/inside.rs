@@ -319,7 +319,7 @@ fn amplification(flash: &FlashUse) -> Option<String> {
     Some(format!("Write amplification {factor:.2}: {went}{met}{merged}{apart}"))
 }
 
-/// How often the mapping table was at hand, and what it cost the flash.
+/// Use of the mapping table: how often it was at hand, and what it cost the flash.
 pub(crate) fn table_use(used: &MapUse) -> String {
     let MapUse { page, lookups, host_hits, misses, pages_read, pages_programmed } = used;
     let per = |part: u64| share(part as f64 / (*lookups).max(1) as f64);

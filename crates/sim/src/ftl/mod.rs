@@ -141,7 +141,7 @@ struct Front {
     end: u32,
 }
 
-/// Of what was moved, of each handle of the host's, and of what was moved of each but the first.
+/// Lanes of what was moved, of each handle of the host's, and of what was moved of each but the first.
 const LANES: usize = 2 * STREAMS_MAX as usize;
 /// Open block for moved pages.
 const LANE_MOVED: usize = 0;
@@ -284,7 +284,7 @@ impl Ftl {
         self.erases[block.0 as usize]
     }
 
-    /// Of each block the places that are written, and how often it was erased.
+    /// Places of each block that are written, and how often it was erased.
     pub fn written_places(&self) -> Vec<(u32, u32)> {
         let full = self.per_block.get();
         let mut all: Vec<_> = self.erases.iter().map(|&erases| (full, erases)).collect();

@@ -87,7 +87,7 @@ pub struct FtlSpec {
     pub hot_cold: bool,
     /// Placement handles, each of which has open blocks of its own; 1: all data is of one. Not together with `hot_cold`.
     pub streams: u8,
-    /// What the collector moves of a handle's blocks stays apart from the others' (NVMe's persistently isolated); otherwise all
+    /// Data that the collector moves of a handle's blocks stays apart from the others' (NVMe's persistently isolated); otherwise all
     /// that is moved comes together (initially isolated).
     pub isolated: bool,
     /// Consecutive pages that stay together in a plane, those of one page of the flash, before the next plane takes over.
@@ -144,7 +144,7 @@ impl FtlSpec {
         if self.hot_cold { 2 } else { self.streams }
     }
 
-    /// What is moved of their blocks does not come together.
+    /// Data that is moved of their blocks does not come together.
     pub(super) const fn keeps_apart(&self) -> bool {
         self.hot_cold || self.isolated
     }

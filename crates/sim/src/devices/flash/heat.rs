@@ -88,7 +88,7 @@ impl Heat {
         self.excess += watts * time * self.step;
     }
 
-    /// When a command with so much data passes, which comes now.
+    /// Moment at which a command with so much data passes, which comes now.
     pub(super) fn pass(&mut self, now: Time, bytes: u64) -> Time {
         self.cool(now);
         self.holds = self.degrees() >= if self.holds { self.resume } else { self.limit };

@@ -64,7 +64,7 @@ impl MapSpec {
     }
 }
 
-/// Where a page of the table is: its newest copy, or one that is as new.
+/// Place of a page of the table: its newest copy, or one that is as new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
     Cache = 0,
@@ -86,7 +86,7 @@ struct Recent {
     count: u32,
 }
 
-/// What is at hand of the table.
+/// The part of the table that is at hand.
 pub(super) struct Mapping {
     spec: MapSpec,
     pages: Vec<TablePage>,
@@ -99,7 +99,7 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// At the start the first pages are there: under reads of any, these are as good as others.
+    /// A table whose first pages are there at the start: under reads of any, these are as good as others.
     pub(super) fn new(spec: MapSpec, capacity: u64, page_shift: u32) -> Mapping {
         let count = (capacity >> page_shift).div_ceil(u64::from(spec.entries)) as usize;
         let page = TablePage { links: [NONE; 2], held: Held::Flash, changed: false };
@@ -252,7 +252,7 @@ impl Ssd {
         self.mapping.iter_mut().for_each(|mapping| mapping.kicked.push(die));
     }
 
-    /// What was noted is in the table now. Dies that have got something to do for that begin, unless they do something else.
+    /// Brings what was noted into the table. Dies that have got something to do for that begin, unless they do something else.
     pub(super) fn keep_up(&mut self, sim: &mut Sim) {
         while let Some(lpn) = self.mapping.as_mut().and_then(|mapping| mapping.noted.pop()) {
             self.changed(lpn);

@@ -21,7 +21,7 @@ const MONTH: f64 = 30.0;
 /// Times of senses that differ.
 #[derive(Clone, Debug)]
 pub(super) struct Senses {
-    /// By the bit of the cell, ns.
+    /// Times by the bit of the cell, ns.
     times: Vec<u64>,
     /// Share of senses that are made again; more of them for each erase, and for data that was there at the start.
     retry: f64,

@@ -40,7 +40,7 @@ pub(super) struct Zone {
     skew: u64,
 }
 
-/// What of the tracks is not as it always was.
+/// Order and spares of the tracks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Layout {
     /// Cylinders of a group in serpentine order, and ns by which a group begins later than the track before it.

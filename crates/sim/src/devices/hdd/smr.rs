@@ -23,7 +23,7 @@ pub(super) struct Pass {
     pub(super) writes: bool,
 }
 
-/// What entered the media cache at a position; nothing, but the beginning of a stream, if it has no sectors.
+/// A run that entered the media cache at a position; nothing, but the beginning of a stream, if it has no sectors.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     position: u64,
@@ -42,7 +42,7 @@ pub(super) struct Shingled {
     head: u64,
     /// Runs of the host's sectors whose newest data are in the log: count and position by their first.
     map: BTreeMap<u64, (u64, u64)>,
-    /// From the oldest that may be alive on.
+    /// Entries from the oldest that may be alive on.
     entries: VecDeque<Entry>,
     /// Bands that were written from their beginning up to here.
     streams: BTreeMap<u64, u64>,
@@ -152,7 +152,7 @@ impl Shingled {
         passes
     }
 
-    /// Where reading ahead ends that goes on from `next`: before what the log has.
+    /// End of reading ahead that goes on from `next`: before what the log has.
     pub(super) fn ahead(&self, next: u64, limit: u64) -> u64 {
         self.mapped(next - 1, limit).next().map_or(limit.min(self.host), |(from, ..)| from.max(next))
     }

@@ -37,7 +37,7 @@ fn random(kind: Kind, capacity: u64) -> impl FnMut(u64) -> Ask {
     by_chance(7, move |rng| (kind, rng.below(capacity / 4096) * 4096, 4096))
 }
 
-/// Why a drive with these changes cannot be.
+/// Reason for which a drive with these changes cannot be.
 fn refusal(changes: &[(&str, &str)]) -> String {
     let sheet = Sheet::from_values("flash", &[PLAIN, changes].concat()).expect("a kind");
     let refused = devices::build(&sheet, &mut World::new(), 1).err();
