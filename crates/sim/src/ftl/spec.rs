@@ -87,7 +87,7 @@ pub struct FtlSpec {
     pub hot_cold: bool,
     /// Placement handles, each of which has open blocks of its own; 1: all data is of one. Not together with `hot_cold`.
     pub streams: u8,
-    /// Data that the collector moves of a handle's blocks stays apart from the others' (NVMe's persistently isolated); otherwise all
+    /// Data that the collector moves of a handle's blocks stays apart from the others' (persistently isolated, as NVM Express says); otherwise all
     /// that is moved comes together (initially isolated).
     pub isolated: bool,
     /// Consecutive pages that stay together in a plane, those of one page of the flash, before the next plane takes over.
@@ -110,7 +110,7 @@ pub struct FtlSpec {
 const PAGES_MAX: u64 = u32::MAX as u64 - 2;
 /// [`super::divide::Divisor`] takes 31 bits.
 const PLANE_MAX: u64 = (1 << 31) - 1;
-/// Most placement handles: what NVMe drives of today have.
+/// Most placement handles: what drives of today have.
 pub(crate) const STREAMS_MAX: u8 = 8;
 /// One bit of the count of valid pages has a meaning of its own.
 const PAGES_PER_BLOCK_MAX: u32 = 32_767;

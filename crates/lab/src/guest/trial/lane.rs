@@ -223,16 +223,14 @@ impl<'a> Lane<'a> {
         let first = self.memory.as_ptr().align_offset(ALIGNMENT);
         self.findings.writes += 1;
         let buffer = &self.memory[first..first + length];
-        match self.device.file.write_at(buffer, sectors.start * SECTOR_BYTES as u64) {
-            Err(_) => self.findings.refused += 1,
-            Ok(_) => {
-                let (first, last) = (sectors.start, sectors.end - 1);
-                let text = format!(
-                    "a write of sectors {first} to {last} was taken, and it is not the next of its zone"
-                );
-                self.findings.wrong(text);
-            }
+        if self.device.file.write_at(buffer, sectors.start * SECTOR_BYTES as u64).is_err() {
+            self.findings.refused += 1;
+            return;
         }
+        let (first, last) = (sectors.start, sectors.end - 1);
+        self.findings.wrong(format!(
+            "a write of sectors {first} to {last} was taken, and it is not the next of its zone"
+        ));
     }
 
     fn whole(&self, chunk: u64) -> Range<u64> {
@@ -291,7 +289,7 @@ impl<'a> Lane<'a> {
         {
             match act {
                 LaneAct::Write => {
-                    *written = sectors.end - sectors.start / self.device.chunk * self.device.chunk
+                    *written = sectors.end - sectors.start / self.device.chunk * self.device.chunk;
                 }
                 LaneAct::Reset => *written = 0,
                 LaneAct::Read | LaneAct::Discard => {}

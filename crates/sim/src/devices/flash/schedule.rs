@@ -28,11 +28,10 @@ impl Ssd {
             Phase::Register => self.leave(number, sim),
             Phase::Programming => self.programmed(number, sim),
             Phase::MoveSensing | Phase::FoldSensing => self.pages_sensed(number, sim),
-            Phase::MoveLeaving | Phase::FoldLeaving => self.worked(number, sim),
+            Phase::MoveLeaving | Phase::FoldLeaving | Phase::Table => self.worked(number, sim),
             Phase::MoveProgramming | Phase::FoldProgramming => self.move_programmed(number, sim),
             Phase::Erasing => self.erased(number, sim),
             Phase::FoldErasing => self.fold_erased(number, sim),
-            Phase::Table => self.worked(number, sim),
             Phase::Suspending | Phase::Patrol => self.next(number, sim),
             Phase::Idle | Phase::Leaving => {}
         }

@@ -295,9 +295,10 @@ fn ftl(sheet: &Sheet, spec: &Spec, seed: u64, stamps: bool) -> Result<FtlSpec, S
         fixed: spec.fixed,
         free_low: count_within(sheet, "gc.free_low", 1, 1 << 20)? as u32,
         free_high: count_within(sheet, "gc.free_high", 2, 1 << 20)? as u32,
-        wear_spread: match sheet.has("gc.wear_spread") {
-            true => Some(count_within(sheet, "gc.wear_spread", 4, 1 << 30)? as u32),
-            false => None,
+        wear_spread: if sheet.has("gc.wear_spread") {
+            Some(count_within(sheet, "gc.wear_spread", 4, 1 << 30)? as u32)
+        } else {
+            None
         },
         seed,
         stamps,
