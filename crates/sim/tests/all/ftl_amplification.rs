@@ -258,7 +258,7 @@ fn placed(isolated: bool, spare: f64, (writes, data): (f64, f64), is_log: bool) 
                 continue;
             }
             let lpn = if is_log { at % first } else { rng.below(first) } as u32;
-            if is_log && lpn % PAGES == 0 {
+            if is_log && lpn.is_multiple_of(PAGES) {
                 (lpn..lpn + PAGES).for_each(|lpn| ftl.trim(lpn));
             }
             ftl.write_timeless(lpn, Stream::Placed(1), 0);
