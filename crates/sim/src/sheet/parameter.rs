@@ -41,6 +41,7 @@ pub struct Parameter {
     /// Meaning in one line.
     pub meaning: &'static str,
     /// Another key of the kind and the values with which alone this number means anything; `!` before a value: all others.
+    /// Its own key with `!` before its usual value: usually, devices have no such thing, as with `none`.
     #[serde(default, deserialize_with = "some_list")]
     pub only: Option<&'static [&'static str]>,
 }
