@@ -10,7 +10,6 @@ use std::iter::once;
 use iostack_model::ResourceUse;
 
 use super::die::Phase;
-use super::ssd::Ssd;
 use crate::devices::parameter::Pace;
 use crate::engine::{Server, Time, usage};
 use crate::sheet::{Sheet, SheetError};
@@ -75,7 +74,7 @@ impl Heat {
     }
 
     /// A die works for so long; less than nothing when it was interrupted.
-    fn work(&mut self, phase: Phase, now: Time, time: f64) {
+    pub(super) fn work(&mut self, phase: Phase, now: Time, time: f64) {
         let watts = match phase {
             Phase::Sensing | Phase::MoveSensing | Phase::FoldSensing | Phase::Patrol | Phase::Table => {
                 self.watts[0]
@@ -106,15 +105,5 @@ impl Heat {
 
     pub(super) fn usage(&self, now: Time) -> ResourceUse {
         usage("throttle", once(&self.gate.account), now)
-    }
-}
-
-impl Ssd {
-    /// A die works for so long from now on.
-    #[inline]
-    pub(super) fn heat_by(&mut self, phase: Phase, now: Time, time: f64) {
-        if let Some(heat) = &mut self.heat {
-            heat.work(phase, now, time);
-        }
     }
 }

@@ -4,34 +4,9 @@
 //! die idle a share of `patrol.time / patrol.period` waits, as long as is left of it. Nothing is simulated of what nobody meets.
 
 use super::die::Phase;
+use super::spec::Patrol;
 use super::ssd::{DIE, Ssd};
-use crate::devices::parameter::time_or;
 use crate::engine::{Sim, token};
-use crate::sheet::{Sheet, SheetError};
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Patrol {
-    period: u64,
-    time: u64,
-}
-
-impl Patrol {
-    pub(super) fn from_sheet(sheet: &Sheet) -> Result<Option<Patrol>, SheetError> {
-        if !sheet.has("patrol.period") {
-            return Ok(None);
-        }
-        let period = sheet.time("patrol.period")?.0;
-        let time = time_or(sheet, "patrol.time", sheet.time("flash.read")?.0)?;
-        if time >= period {
-            return Err(sheet.refuse(
-                "patrol.period",
-                "dies would do nothing else",
-                "give more than patrol.time",
-            ));
-        }
-        Ok(Some(Patrol { period, time }))
-    }
-}
 
 impl Ssd {
     /// The die does what its time has come for. False when there is nothing, or when an `idle` one is through with it.

@@ -5,10 +5,9 @@ use crate::sheet::{Sheet, SheetError};
 use super::heat::Heat;
 use super::layout::{Layout, UnitCounts};
 use super::mapping::MapSpec;
-use super::patrol::Patrol;
 use super::sense::Senses;
 use super::way::{Cores, Link, Transfer};
-use crate::devices::parameter::{Pace, count_within, variant, whole_bytes};
+use crate::devices::parameter::{Pace, count_within, time_or, variant, whole_bytes};
 use crate::ftl::{Divisor, FtlSpec, Geometry, STREAMS_MAX, StartState, Victim};
 use iostack_model::Bytes;
 use serde::Deserialize;
@@ -162,7 +161,10 @@ impl Spec {
             layout,
         };
         spec.slc = slc(sheet, &spec, page)?;
-        spec.mapping = MapSpec::from_sheet(sheet, &spec)?;
+        spec.mapping = {
+            let (cells, program) = (spec.die.cells, u64::from(spec.group()) << spec.page_shift);
+            MapSpec::from_sheet(sheet, [cells.read, cells.program], program)?
+        };
         spec.ftl = ftl(sheet, &spec, seed, stamps)?;
         Ok(spec)
     }
@@ -314,4 +316,29 @@ fn streams(sheet: &Sheet) -> Result<u8, SheetError> {
         return Err(sheet.refuse("placement.handles", &what, &format!("give one of both, without {other}")));
     }
     Ok(handles)
+}
+
+/// Senses that a die makes for itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patrol {
+    pub(super) period: u64,
+    pub(super) time: u64,
+}
+
+impl Patrol {
+    fn from_sheet(sheet: &Sheet) -> Result<Option<Patrol>, SheetError> {
+        if !sheet.has("patrol.period") {
+            return Ok(None);
+        }
+        let period = sheet.time("patrol.period")?.0;
+        let time = time_or(sheet, "patrol.time", sheet.time("flash.read")?.0)?;
+        if time >= period {
+            return Err(sheet.refuse(
+                "patrol.period",
+                "dies would do nothing else",
+                "give more than patrol.time",
+            ));
+        }
+        Ok(Some(Patrol { period, time }))
+    }
 }

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use iostack_model::{Bytes, FlashUse, Gauge, ResourceUse, Stage};
 
 use super::buffer::{Buffer, NONE};
-use super::die::{Die, Idle, Meter, ReadSlot};
+use super::die::{Die, Idle, Meter, Phase, ReadSlot};
 use super::heat::Heat;
 use super::layout::Layout;
 use super::mapping::Mapping;
@@ -356,6 +356,14 @@ impl Ssd {
         let (moved, worked) = self.meter.read(now);
         let slot = &mut self.slots[id.0 as usize];
         (slot.since, slot.moved, slot.worked) = (now, moved, worked);
+    }
+
+    /// A die works for so long from now on.
+    #[inline]
+    pub(super) fn heat_by(&mut self, phase: Phase, now: Time, time: f64) {
+        if let Some(heat) = &mut self.heat {
+            heat.work(phase, now, time);
+        }
     }
 }
 
