@@ -1,6 +1,8 @@
 //! What holds on every device, whatever the job? The runner asserts its laws on each run; here jobs by chance look for one
 //! that breaks them, and the outcome must agree with itself.
 
+use std::ops::Range;
+
 use iostack_model::{
     Access, Amount, Arrival, Batch, BlockSizes, Bytes, Direction, Engine, Heat, Job, Mix, Nanos, Outcome,
     Rate, Stage, Sync, Think, Verify, VerifyMode,
@@ -176,7 +178,6 @@ fn flash(rng: &mut Rng) -> Sheet {
         ("gc.wear_spread", one_of(&["4", "100"])),
         ("controller.memory", one_of(&["20MB/s", "2GB/s"])),
         ("map.cache", one_of(&["none", "4KiB", "16KiB", "1MiB"])),
-        ("placement.handles", one_of(&["1", "4"])),
         ("map.host_buffer", one_of(&["4KiB", "16KiB"])),
         ("map.host_read", one_of(&["0", "2us"])),
         ("slc.full", one_of(&["direct", "fold"])),
@@ -195,7 +196,11 @@ fn flash(rng: &mut Rng) -> Sheet {
         ("heat.constant", "5ms"),
         ("heat.program", "1"),
     ];
-    values.extend_from_slice(one_of(&["with", "without"]).strip_suffix("out").map_or(&slc[..], |_| &[]));
+    match one_of(&["slc", "handles", "neither"]) {
+        "slc" => values.extend_from_slice(&slc),
+        "handles" if values.contains(&("gc.hot_cold", "no")) => values.push(("placement.handles", "2")),
+        _ => {}
+    }
     Sheet::from_values("flash", &values).expect("a kind")
 }
 
