@@ -546,7 +546,9 @@ mod tests {
         // A file has no zones to reset, and takes what is out of order.
         assert_eq!((lane.written.clone(), lane.findings.errors), (vec![4 * CHUNK; 2], 0));
         lane.written[0] = 100;
-        (0..12).for_each(|_| lane.step_in_order());
+        let next = lane.whole(0).start + 100;
+        lane.must_refuse(next + 1..next + 2);
+        (0..200).for_each(|_| lane.step_in_order());
         assert_eq!(lane.findings.wrong_sectors, 0, "{:?}", lane.findings.wrong);
         let wrong = lane.findings.wrong.join(" ");
         assert!(wrong.contains("was taken, and it is not the next of its zone"), "{wrong}");
