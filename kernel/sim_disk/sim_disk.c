@@ -251,6 +251,13 @@ static const struct block_device_operations disk_operations = {
 #define QUEUE_FLAGS	0
 #endif
 
+/* Queues of a disk that does not rotate: one for each processor, all with the same tags. */
+#ifdef HAVE_SHARED_TAGS
+#define QUEUES	num_online_cpus()
+#else
+#define QUEUES	1
+#endif
+
 /* Bytes of one request, and of one TRIM, at most. */
 #define REQUEST_BYTES_MAX	(1U << 20)
 #define TRIM_BYTES_MAX		(1U << 30)
@@ -299,11 +306,13 @@ static int sim_disk_add(unsigned int number)
 	int error;
 
 	sim->tags.ops = &operations;
-	sim->tags.nr_hw_queues = 1;
+	sim->tags.nr_hw_queues = rotates[number] ? 1 : QUEUES;
 	sim->tags.queue_depth = queue_depth;
 	sim->tags.numa_node = NUMA_NO_NODE;
 	sim->tags.cmd_size = sizeof(blk_status_t);
 	sim->tags.flags = QUEUE_FLAGS;
+	if (sim->tags.nr_hw_queues > 1)
+		sim->tags.flags |= BLK_MQ_F_TAG_HCTX_SHARED;
 	error = blk_mq_alloc_tag_set(&sim->tags);
 	if (error)
 		return error;

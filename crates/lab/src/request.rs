@@ -262,6 +262,12 @@ impl<'a> Lab<'a> {
         let shapes = drives.as_deref().map(Drives::shapes).unwrap_or_default();
         let device = Device::with_source(&request.device, request.source.as_deref())?;
         let kernel = Kernel::choose(&self.cache, &request.kernel, self.say)?;
+        let is_exact = drives.is_some() || request.accelerator == Accelerator::Exact;
+        let qemu = if is_exact && request.processors > 1 {
+            self.qemu.with_turns(&self.cache, self.say)?
+        } else {
+            self.qemu.clone()
+        };
         let scratch = Scratch::new()?;
         let (counts, interactive) = (matches!(work, Work::Cost(_)), matches!(work, Work::Shell));
         let mut files = own_files(request)?;
@@ -287,7 +293,7 @@ impl<'a> Lab<'a> {
         let memory_mib = memory(request, device, capacity_mib, base_bytes)?;
         let is_kept = !interactive && !request.flags.fresh_boot && request.accelerator != Accelerator::Kvm;
         let boot = Boot {
-            qemu: &self.qemu,
+            qemu: &qemu,
             scratch: &scratch,
             stop: self.stop,
             kernel: bootable(&self.cache, &kernel)?,
@@ -300,7 +306,7 @@ impl<'a> Lab<'a> {
             devices: disk.words(),
             plugged: device.plugged,
             memory_mib,
-            processors: if drives.is_some() { 1 } else { request.processors },
+            processors: request.processors,
             accelerator: if drives.is_some() { Accelerator::Exact } else { request.accelerator },
             plugin: plugin.as_deref(),
             counts: counts.then(|| scratch.path("counts")),

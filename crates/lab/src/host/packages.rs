@@ -57,6 +57,29 @@ impl Packages {
         Ok((packages, names))
     }
 
+    /// A way to the packages of a suite that the machine's own lists do not have, in lists of our own, from where the machine
+    /// gets its others.
+    pub fn of_suite(cache: &Cache, suite: &str, say: Say<'_>) -> Result<Packages, LabError> {
+        let act = format!("look for {suite}");
+        let mut command = Command::new("apt-get");
+        command.args(["indextargets", "--format", "$(REPO_URI) $(RELEASE)"]);
+        let text = output(&mut command, &act, "")?;
+        let codename = suite.split('-').next().unwrap_or(suite);
+        let from = text.lines().find_map(|line| line.strip_suffix(codename)?.strip_suffix(' '));
+        let from = from.ok_or_else(|| no_package(suite, "name a mirror in /etc/apt/sources.list.d"))?;
+        let mut options = private_lists(cache)?;
+        let path = cache.root().join("apt").join(format!("{suite}.list"));
+        let others = fs::read_to_string("/etc/apt/sources.list").unwrap_or_default();
+        fs::write(&path, format!("deb {from} {suite} main\n{others}")).map_err(LabError::file("write", &path))?;
+        options.push(format!("Dir::Etc::SourceList={}", path.display()));
+        options.push(format!("APT::Default-Release={suite}"));
+        let packages = Packages { options };
+        say(&format!("fetching package lists of {suite}"));
+        let act = format!("fetch package lists of {suite}");
+        output(packages.command("apt-get").args(["-qq", "update"]), &act, "; check the network")?;
+        Ok(packages)
+    }
+
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.args(self.options.iter().flat_map(|option| ["-o", option]));

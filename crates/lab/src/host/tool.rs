@@ -30,10 +30,26 @@ impl Tool {
             return Ok(Tool { program, root: None });
         }
         let root = cache.place(&format!("tool/{package}"), TOOL_MIB, |folder| {
-            let (packages, _) = Packages::find(cache, package, say)?;
-            let names = packages.missing_for(package)?;
-            packages.unpack(&names, folder, &WITHOUT, say)
+            Packages::find(cache, package, say)?.0.put(package, folder, say)
         })?;
+        Tool::unpacked(root, program)
+    }
+
+    /// The same of the distribution's backports; `None` when it has none.
+    pub fn of_backports(
+        cache: &Cache,
+        program: &str,
+        package: &str,
+        say: Say<'_>,
+    ) -> Result<Option<Tool>, LabError> {
+        let Some(suite) = backports() else { return Ok(None) };
+        let root = cache.place(&format!("tool/{package}-{suite}"), TOOL_MIB, |folder| {
+            Packages::of_suite(cache, &suite, say)?.put(package, folder, say)
+        })?;
+        Tool::unpacked(root, program).map(Some)
+    }
+
+    fn unpacked(root: PathBuf, program: &str) -> Result<Tool, LabError> {
         let places = ["usr/bin", "bin", "usr/sbin", "sbin"].map(|folder| root.join(folder).join(program));
         let program = places.into_iter().find(|path| path.exists()).ok_or_else(|| {
             missing("use the lab", program, "remove the cache's folder `tool` and try again")
@@ -62,6 +78,20 @@ impl Tool {
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()
     }
+}
+
+impl Packages {
+    /// Unpacks the package and all it needs into the folder.
+    fn put(&self, package: &str, folder: &Path, say: Say<'_>) -> Result<(), LabError> {
+        self.unpack(&self.missing_for(package)?, folder, &WITHOUT, say)
+    }
+}
+
+/// Suite of a Debian's backports, of Debian 12 and newer.
+fn backports() -> Option<String> {
+    let text = std::fs::read_to_string("/etc/os-release").ok()?;
+    let word = |key: &str| text.lines().find_map(|line| Some(line.strip_prefix(key)?.trim_matches('"')));
+    (word("ID=")? == "debian").then(|| Some(format!("{}-backports", word("VERSION_CODENAME=")?)))?
 }
 
 /// The path of an installed program, also of those that only root has on its path.

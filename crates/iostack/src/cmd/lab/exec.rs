@@ -63,6 +63,11 @@ pub(crate) struct ExecArgs {
     /// at most.
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     check_limit: u64,
+    /// The machine's processors. Several take turns, an instruction of any is
+    /// a step of the clock, and a run is the same each time; it wants QEMU 10,
+    /// which is fetched where Debian 12 has an older one.
+    #[arg(long, visible_alias = "cpus", value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    processors: u32,
     /// Change a number of the simulated drive, or an option of the driver; may
     /// be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
@@ -93,6 +98,7 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
         // It runs programs even when none is fetched: those of busybox.
         programs: if args.with.is_empty() { vec![SHELL.to_owned()] } else { args.with.clone() },
         files: args.copy.clone(),
+        processors: args.processors,
         ..args.lab.request(&args.on, &args.set, BROUGHT)?
     };
     programs::check(&request.programs)?;

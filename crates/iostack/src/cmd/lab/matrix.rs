@@ -82,10 +82,6 @@ impl Case {
         given: &mut Given,
     ) -> anyhow::Result<()> {
         if self.request.is_simulated() {
-            ensure!(
-                self.request.processors == 1,
-                "a simulated drive's machine has one processor; leave out --processors"
-            );
             self.request.accelerator = Accelerator::Exact;
         } else if !args.emulate && lab.has_kvm(&self.request) {
             self.request.accelerator = Accelerator::Kvm;
