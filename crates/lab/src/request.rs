@@ -301,7 +301,7 @@ impl<'a> Lab<'a> {
             base_name,
             files,
             kept_in: is_kept.then_some(&self.cache),
-            few_clocks: !shapes.is_empty(),
+            few_clocks: !shapes.is_empty() && request.processors == 1,
             append: append(request, drives.is_some(), &plan.work),
             devices: disk.words(),
             plugged: device.plugged,

@@ -61,7 +61,6 @@ const PROCESSOR: &str = "max,-erms,-fsrm";
 /// A machine whose only timers are the processor's own: the kernel holds them to the clock that it is told, and finds no other
 /// to compare it with.
 const FEW_CLOCKS: &str = "microvm,pit=off,pic=off,rtc=on,isa-serial=on,x-option-roms=off";
-
 /// Source of the machine's processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accelerator {

@@ -70,7 +70,8 @@ impl Packages {
         let mut options = private_lists(cache)?;
         let path = cache.root().join("apt").join(format!("{suite}.list"));
         let others = fs::read_to_string("/etc/apt/sources.list").unwrap_or_default();
-        fs::write(&path, format!("deb {from} {suite} main\n{others}")).map_err(LabError::file("write", &path))?;
+        fs::write(&path, format!("deb {from} {suite} main\n{others}"))
+            .map_err(LabError::file("write", &path))?;
         options.push(format!("Dir::Etc::SourceList={}", path.display()));
         options.push(format!("APT::Default-Release={suite}"));
         let packages = Packages { options };

@@ -78,7 +78,11 @@ fn version_of(text: &str) -> Option<String> {
 }
 
 fn takes_turns(version: &str) -> bool {
-    version.split('.').next().and_then(|major| major.parse().ok()).is_some_and(|major: u32| major >= TURNS_SINCE)
+    version
+        .split('.')
+        .next()
+        .and_then(|major| major.parse().ok())
+        .is_some_and(|major: u32| major >= TURNS_SINCE)
 }
 
 #[cfg(test)]

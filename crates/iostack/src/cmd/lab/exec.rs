@@ -15,6 +15,7 @@ use iostack_model::{Bytes, Nanos};
 use iostack_serve::lab::BROUGHT;
 use iostack_target::Audience;
 
+use super::with_processors;
 use crate::exit::Ended;
 use crate::talk::{Talk, data};
 use crate::written::{AnswerArgs, Format};
@@ -64,8 +65,8 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     check_limit: u64,
     /// The machine's processors. Several take turns, an instruction of any is
-    /// a step of the clock, and a run is the same each time; it wants QEMU 10,
-    /// which is fetched where Debian 12 has an older one.
+    /// a nanosecond, and a run is the same each time; QEMU 10 is fetched for it
+    /// where there is an older one.
     #[arg(long, visible_alias = "cpus", value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     processors: u32,
     /// Change a number of the simulated drive, or an option of the driver; may
@@ -98,9 +99,9 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
         // It runs programs even when none is fetched: those of busybox.
         programs: if args.with.is_empty() { vec![SHELL.to_owned()] } else { args.with.clone() },
         files: args.copy.clone(),
-        processors: args.processors,
         ..args.lab.request(&args.on, &args.set, BROUGHT)?
     };
+    let request = with_processors(request, args.processors, &args.lab)?;
     programs::check(&request.programs)?;
     ensure!(
         request.is_simulated() || !args.answer.is_wanted(),

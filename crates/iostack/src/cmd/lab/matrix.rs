@@ -19,8 +19,8 @@ use iostack_lab::{Lab, LabError, Request, outside};
 use iostack_serve::lab::BROUGHT;
 use iostack_target::Audience as _;
 
-use super::merging;
 use super::trial::{TestArgs, TrialName, Tried, Verdict, summary};
+use super::{merging, with_processors};
 use crate::exit::is_interrupted;
 use crate::talk::{Talk, paragraph};
 
@@ -42,7 +42,8 @@ impl Case {
             "`lab test` tries one disk and its driver; name one drive, and leave out --raid"
         );
         request.accelerator = Accelerator::Emulated;
-        request.processors = processors.unwrap_or(if request.is_simulated() { 1 } else { 2 });
+        let processors = processors.unwrap_or(if request.is_simulated() { 1 } else { 2 });
+        let request = with_processors(request, processors, lab)?;
         let device = Device::with_source(&request.device, request.source.as_deref())?;
         let asked = if args.trial.is_empty() { &TrialName::ALL[..] } else { &args.trial };
         let (mut names, mut refused) = (Vec::new(), Vec::new());

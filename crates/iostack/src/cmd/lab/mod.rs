@@ -15,9 +15,11 @@ mod test;
 pub(crate) mod trial;
 mod up;
 
+use anyhow::ensure;
 use iostack_engine::path::{PathOptions, PathTarget};
+use iostack_lab::Request;
 use iostack_lab::guest::Ready;
-use iostack_lab::targets;
+use iostack_lab::targets::{self, LabFlags};
 use serde_json::Value;
 
 use crate::exit::Ended;
@@ -50,6 +52,17 @@ enum LabCommand {
     Exec(exec::ExecArgs),
     /// Boot with a device and open a shell on it.
     Shell(shell::ShellArgs),
+}
+
+/// The machine of a request with so many processors. Those of several that take turns go by a clock that all its timers agree on.
+fn with_processors(mut request: Request, count: u32, flags: &LabFlags) -> anyhow::Result<Request> {
+    ensure!(
+        count == 1 || flags.ghz.is_none(),
+        "`--ghz` is for one processor; of several, an instruction is a nanosecond: leave out --ghz or --processors"
+    );
+    request.processors = count;
+    request.khz = request.khz.filter(|_| count == 1);
+    Ok(request)
 }
 
 /// Carries out an order in the guest.
