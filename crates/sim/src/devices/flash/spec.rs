@@ -8,6 +8,7 @@ use super::mapping::MapSpec;
 use super::patrol::Patrol;
 use super::sense::Senses;
 use super::way::{Cores, Link, Transfer};
+use super::zones::ZonesSpec;
 use crate::devices::parameter::{Pace, count_within, variant, whole_bytes};
 use crate::ftl::{Divisor, FtlSpec, Geometry, STREAMS_MAX, StartState, Victim};
 use iostack_model::Bytes;
@@ -113,6 +114,7 @@ pub(super) struct Spec {
     pub(super) early: bool,
     pub(super) slc: Option<SlcSpec>,
     pub(super) mapping: Option<MapSpec>,
+    pub(super) zones: Option<ZonesSpec>,
     /// Writes get what collecting and folding win, page by page.
     pub(super) level: bool,
     pub(super) state: StartState,
@@ -156,6 +158,7 @@ impl Spec {
             early: buffer.is_some() && sheet.word("buffer.acknowledge")? == "early",
             slc: None,
             mapping: None,
+            zones: None,
             level: sheet.word("gc.pacing")? == "level",
             state: variant(sheet, "flash.state")?,
             ftl: FtlSpec::greedy(Geometry::default()),
@@ -163,6 +166,7 @@ impl Spec {
         };
         spec.slc = slc(sheet, &spec, page)?;
         spec.mapping = MapSpec::from_sheet(sheet, &spec)?;
+        spec.zones = ZonesSpec::from_sheet(sheet, &spec)?;
         spec.ftl = ftl(sheet, &spec, seed, stamps)?;
         Ok(spec)
     }
@@ -269,8 +273,14 @@ fn ftl(sheet: &Sheet, spec: &Spec, seed: u64, stamps: bool) -> Result<FtlSpec, S
         return Err(sheet.refuse("flash.over_provisioning", "nothing could ever be collected", remedy));
     }
     let planes = spec.layout.counts.planes_in_all();
+    let mut logical_pages = spec.capacity / page;
     let row = planes * u64::from(spec.pages_per_block) * page;
-    let blocks_per_plane = (spec.capacity as f64 * (1.0 + share) / row as f64).ceil();
+    let mut blocks_per_plane = (spec.capacity as f64 * (1.0 + share) / row as f64).ceil();
+    if let Some(zones) = &spec.zones {
+        // The translation layer maps nothing; it only knows where blocks are.
+        let blocks = zones.blocks_per_plane(spec.layout.counts.dies_in_all());
+        (logical_pages, blocks_per_plane) = (1, (f64::from(blocks) * (1.0 + share)).ceil().max(8.0));
+    }
     let stripe = if sheet.has("flash.stripe") { whole_bytes(sheet, "flash.stripe", page)? / page } else { 0 };
     let unit = if stripe == 0 { spec.unit } else { stripe as u32 };
     Ok(FtlSpec {
@@ -279,7 +289,7 @@ fn ftl(sheet: &Sheet, spec: &Spec, seed: u64, stamps: bool) -> Result<FtlSpec, S
             blocks_per_plane: blocks_per_plane.min(f64::from(u32::MAX)) as u32,
             pages_per_block: spec.pages_per_block,
             page: Bytes(page),
-            logical_pages: spec.capacity / page,
+            logical_pages,
         },
         victim: match sheet.word("gc.policy")? {
             "greedy" => Victim::Greedy,

@@ -11,6 +11,7 @@ mod heat;
 mod mapping;
 mod tails;
 mod writing;
+mod zones;
 
 const CAPACITY: u64 = 64 << 20;
 
