@@ -9,7 +9,7 @@ use crate::engine::{Shape, ZoneShape};
 
 /// Refuses jobs that run together, before they begin, when one of them would write where no zone goes on.
 pub(super) fn check(jobs: &[&Job], zones: ZoneShape, shape: Shape) -> Result<(), SimError> {
-    let mut written: Vec<(Range<u64>, &Job)> = Vec::new();
+    let mut touched: Vec<(Range<u64>, &Job)> = Vec::new();
     let mut most = 0;
     for &job in jobs.iter().filter(|job| job.mix.destroys()) {
         let refuse = |what: &str, remedy: String| {
@@ -17,6 +17,7 @@ pub(super) fn check(jobs: &[&Job], zones: ZoneShape, shape: Shape) -> Result<(),
         };
         if job.mix.write == 0 {
             only_whole(job, zones, shape)?;
+            touched.extend(zones_of(job, zones, shape)?.map(|zones| (zones, job)));
             continue;
         }
         let limit = zones.written_most;
@@ -27,7 +28,12 @@ pub(super) fn check(jobs: &[&Job], zones: ZoneShape, shape: Shape) -> Result<(),
             let remedy = format!(
                 "give zonemode=zbd, zonesize={zone}, zonecapacity={capacity}, max_open_zones={limit} or less, or only read"
             );
-            return refuse("the device has zones and takes writes only where each of them goes on", remedy);
+            let what = if job.write_pointers.is_some() {
+                "its zones are not those of the device"
+            } else {
+                "the device has zones and takes writes only where each of them goes on"
+            };
+            return refuse(what, remedy);
         };
         if !zones.capacity.0.is_multiple_of(job.block_sizes.smallest().0.max(1)) {
             return refuse(
@@ -35,18 +41,14 @@ pub(super) fn check(jobs: &[&Job], zones: ZoneShape, shape: Shape) -> Result<(),
                 format!("give a block size that divides {capacity}"),
             );
         }
-        for thread in 0..job.threads {
-            let refuse = |source| SimError::Job { job: job.name.clone(), capacity: shape.capacity, source };
-            let region = iostack_workload::region(job, shape.capacity, 1, thread).map_err(refuse)?;
-            let (first, end) =
-                (region.offset.div_ceil(zones.size.0), (region.offset + region.length) / zones.size.0);
-            let count = end.saturating_sub(first);
+        for range in zones_of(job, zones, shape)? {
+            let count = range.end.saturating_sub(range.start);
             most += match (&job.access, asked.open_most) {
                 (Access::Random { .. }, 0) => count,
                 (Access::Random { .. }, open) => count.min(open.into()),
                 _ => count.min(1),
             };
-            written.push((first..end, job));
+            touched.push((range, job));
         }
         if most > u64::from(limit) {
             let what = format!(
@@ -55,15 +57,35 @@ pub(super) fn check(jobs: &[&Job], zones: ZoneShape, shape: Shape) -> Result<(),
             return refuse(&what, "lower max_open_zones, or the number of threads".to_owned());
         }
     }
-    written.sort_by_key(|(range, _)| range.start);
-    match written.windows(2).find(|pair| pair[0].0.end > pair[1].0.start) {
-        Some(pair) => Err(SimError::Zones {
-            job: pair[1].1.name.clone(),
-            what: "two threads would write the same zones, each by write pointers of its own".to_owned(),
-            remedy: "give each its own with size and offset_increment, or offset".to_owned(),
-        }),
-        None => Ok(()),
+    no_overlap(touched)
+}
+
+/// Refuses threads of which one writes what another writes or trims.
+fn no_overlap(mut touched: Vec<(Range<u64>, &Job)>) -> Result<(), SimError> {
+    touched.sort_by_key(|(range, _)| range.start);
+    for (index, (range, job)) in touched.iter().enumerate() {
+        let mut next = touched[index + 1..].iter().take_while(|(next, _)| next.start < range.end);
+        if let Some((_, other)) = next.find(|(_, other)| job.mix.write + other.mix.write > 0) {
+            return Err(SimError::Zones {
+                job: other.name.clone(),
+                what: "another thread writes or trims zones that it does, and each knows only its own writes"
+                    .to_owned(),
+                remedy: "give each zones of its own with size and offset_increment, or offset".to_owned(),
+            });
+        }
     }
+    Ok(())
+}
+
+/// Whole zones of each thread's region.
+fn zones_of(job: &Job, zones: ZoneShape, shape: Shape) -> Result<impl Iterator<Item = Range<u64>>, SimError> {
+    let refuse = |source| SimError::Job { job: job.name.clone(), capacity: shape.capacity, source };
+    let regions = (0..job.threads).map(|thread| iostack_workload::region(job, shape.capacity, 1, thread));
+    let regions = regions.collect::<Result<Vec<_>, _>>().map_err(refuse)?;
+    let size = zones.size.0;
+    Ok(regions
+        .into_iter()
+        .map(move |region| region.offset.div_ceil(size)..(region.offset + region.length) / size))
 }
 
 /// Refuses trims of parts of zones, which do nothing.

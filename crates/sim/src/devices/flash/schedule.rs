@@ -253,7 +253,7 @@ impl Ssd {
             Mapping::note(&mut self.mapping, lpn);
             group.push(page);
         }
-        if self.spec.slc.is_some_and(|spec| slc.room(number) < spec.paced) {
+        if self.spec.slc.is_some_and(|spec| slc.room(number, self.ftl.mapped()) < spec.paced) {
             spend(&mut self.dies[number as usize].fold.earned, group.len() as u32);
         }
         room > 0

@@ -7,6 +7,7 @@ use super::layout::{Layout, UnitCounts};
 use super::mapping::MapSpec;
 use super::patrol::Patrol;
 use super::sense::Senses;
+use super::slc::Shrinks;
 use super::way::{Cores, Link, Transfer};
 use super::zones::ZonesSpec;
 use crate::devices::parameter::{Pace, count_within, variant, whole_bytes};
@@ -75,6 +76,8 @@ pub(super) struct SlcSpec {
     pub(super) cells: Cells,
     /// Mapped pages of each die.
     pub(super) pages_per_die: u32,
+    /// They are fewer when the drive is not empty.
+    pub(super) shrinks: Option<Shrinks>,
     /// Writes go past it when it is full.
     pub(super) direct: bool,
     /// Pages of each die that are erased together, and of its log's room those that writes only get as it is folded.
@@ -245,23 +248,36 @@ fn slc(sheet: &Sheet, spec: &Spec, page: u64) -> Result<Option<SlcSpec>, SheetEr
     if spec.buffer.is_none() {
         return Err(sheet.refuse("slc.size", "there is no write buffer before it", "give buffer.size"));
     }
-    let pages = whole_bytes(sheet, "slc.size", page)? / page;
     let row = u64::from(spec.group());
-    let each = pages / u64::from(spec.layout.counts.dies_in_all()) / row * row;
-    if each < 2 * row {
-        return Err(sheet.refuse("slc.size", "less than two pages of each die", "give more"));
+    let of_die = |key: &str| -> Result<u32, SheetError> {
+        let pages = whole_bytes(sheet, key, page)? / page;
+        let each = pages / u64::from(spec.layout.counts.dies_in_all()) / row * row;
+        if each < 2 * row {
+            return Err(sheet.refuse(key, "less than two pages of each die", "give more"));
+        }
+        Ok(each.min(u64::from(u32::MAX >> 4)) as u32)
+    };
+    let pages_per_die = of_die("slc.size")?;
+    let least = if sheet.has("slc.least") { of_die("slc.least")? } else { pages_per_die };
+    if least > pages_per_die {
+        return Err(sheet.refuse("slc.least", "more than an empty drive has", "give slc.size or less"));
     }
+    let gone = sheet.share("slc.gone")?;
+    if !(0.01..=1.0).contains(&gone) {
+        return Err(sheet.refuse("slc.gone", "not a share of the drive", "give 1 % to 100 %"));
+    }
+    let full = (spec.capacity as f64 * gone) as u64 / page;
     let time = |key: &str| sheet.time(key).map(|time| time.0);
-    let pages_per_die = each.min(u64::from(u32::MAX >> 4)) as u32;
     let direct = sheet.word("slc.full")? == "direct";
     let planes = if spec.die.writes_together { spec.layout.counts.planes } else { 1 };
-    let block = pages_per_die.min(spec.pages_per_block * planes);
+    let block = least.min(spec.pages_per_block * planes);
     Ok(Some(SlcSpec {
         cells: Cells { read: time("slc.read")?, program: time("slc.program")?, erase: time("slc.erase")? },
         pages_per_die,
+        shrinks: (least < pages_per_die).then_some(Shrinks { least, full: full.max(1) }),
         direct,
         block,
-        paced: if spec.level && !direct && pages_per_die >= 2 * block { block } else { 0 },
+        paced: if spec.level && !direct && least >= 2 * block { block } else { 0 },
     }))
 }
 

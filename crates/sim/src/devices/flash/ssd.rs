@@ -466,10 +466,11 @@ impl Part for Ssd {
 
     fn gauges(&self, list: &mut Vec<(&'static str, f64)>) {
         if let Some(zones) = &self.zones {
-            return zones.gauges(list);
+            zones.gauges(list);
+        } else {
+            list.push((Gauge::FREE_BLOCKS, self.ftl.free_blocks_total() as f64));
         }
-        list.push((Gauge::FREE_BLOCKS, self.ftl.free_blocks_total() as f64));
-        if self.spec.buffer.is_some() {
+        if self.spec.buffer.is_some() && self.zones.is_none() {
             list.push((Gauge::BUFFERED_PAGES, f64::from(self.buffer.used)));
         }
         if let Some(slc) = &self.slc {

@@ -50,8 +50,12 @@ impl ZonesSpec {
             let remedy = "give less than 4GiB, and flash.capacity a multiple of it";
             return refuse("zones.size", "the drive is not made of such zones", remedy);
         }
-        if sheet.has("slc.size") {
-            return refuse("slc.size", "zones are not written by way of it", "leave it or zones.size out");
+        let placed = sheet.count("placement.handles")? > 1;
+        let other = ["slc.size", "map.cache", "placement.handles"];
+        if let Some(key) =
+            other.into_iter().find(|&key| if key == other[2] { placed } else { sheet.has(key) })
+        {
+            return refuse(key, "a drive with zones has none", "leave it or zones.size out");
         }
         let in_all = spec.layout.counts.dies_in_all();
         let dies = if sheet.has("zones.dies") {

@@ -9,6 +9,7 @@ use crate::load::{Ask, by_chance, world_of};
 mod closed_forms;
 mod heat;
 mod mapping;
+mod slc;
 mod tails;
 mod writing;
 mod zones;

@@ -93,6 +93,11 @@ fn a_reset_erases_what_is_written_and_takes_its_time() {
         full(&mut world, share);
         assert_eq!((reset(&mut world), world.flash()[0].erases), (time, erases));
     }
+    let mut few = zoned(&[]);
+    closed_loop(&mut few, 1, 5, in_turn(&[0], PAGE));
+    settle(&mut few);
+    assert_eq!((reset(&mut few), few.flash()[0].erases), (1_500_000, 4), "blocks that are not full too");
+    assert_eq!(reset(&mut zoned(&timed)), 0, "nothing is written");
     // Zones of one die each, all at once: dies work side by side, 32 blocks each.
     let mut filled = zoned(&[("zones.dies", "1"), ("flash.state", "filled")]);
     let seen = closed_loop(&mut filled, 16, 16, |zone| (Kind::Trim, zone * ZONE, ZONE as u32));
@@ -160,6 +165,22 @@ fn what_is_not_written_is_read_at_no_time_and_what_is_reset_is_gone() {
     assert_eq!(read(&mut world, PAGE), 35_000, "half a zone is not reset");
     alone(&mut world, Kind::Trim, 0, ZONE as u32);
     assert_eq!(read(&mut world, PAGE), 0);
+}
+
+#[test]
+fn the_erases_of_a_reset_warm_the_drive() {
+    let heat = [
+        ("heat.limit", "90"),
+        ("heat.rate", "1MB/s"),
+        ("heat.resistance", "1000"),
+        ("heat.constant", "1000s"),
+        ("heat.erase", "2"),
+    ];
+    let mut world = zoned(&[&heat[..], &[("flash.state", "filled")]].concat());
+    alone(&mut world, Kind::Trim, 0, ZONE as u32);
+    let degrees = world.gauges().iter().find(|(name, _)| *name == "temperature").expect("there").1;
+    // 32 erases of 2 W; nothing cools in so short a time.
+    near(degrees - 25.0, 32.0 * 1500e-6 * 2.0, 0.01);
 }
 
 /// Pieces by chance, written where zones go on, read anywhere and emptied: against a list of what must be there.
@@ -278,6 +299,26 @@ fn a_load_in_zoned_mode_writes_and_resets_and_others_only_read() {
 }
 
 #[test]
+fn the_shipped_drive_with_zones_writes_as_its_numbers_say() {
+    let (zone, capacity) = (Bytes(2 << 30), Bytes(1077 << 20));
+    let pointers = WritePointers { zone, capacity, open_most: 14, ..WritePointers::default() };
+    let job = Job {
+        mix: Mix::WRITE,
+        access: Access::UNIFORM,
+        block_sizes: BlockSizes::all(Bytes(128 << 10)),
+        size: Some(Amount::Bytes(Bytes(64 << 30))),
+        write_pointers: Some(pointers),
+        io_count: Some(40_000),
+        ..Job::default()
+    };
+    let drive = Sheet::load("zn540", &[]).expect("built in");
+    let ran = run(&drive, &[job], &RunOptions::seeded(3)).expect("it takes it");
+    // One at a time: link, 2 us for a command and 3.25 us for each of its 32 pages, and the delay.
+    let time = 1e-6 + 131_072.0 / 3050e6 + 106e-6 + 3.6e-6;
+    near(ran.outcomes[0].bandwidth(), 131_072.0 / time, 0.001);
+}
+
+#[test]
 fn a_load_that_zones_do_not_take_is_refused_with_what_to_do() {
     let refused = |job: Job, words: &str| {
         let error = ran(&[], &[job]).expect_err(words).to_string();
@@ -290,12 +331,33 @@ fn a_load_that_zones_do_not_take_is_refused_with_what_to_do() {
     let other = |zone: u64| {
         move |job: &mut Job| job.write_pointers.iter_mut().for_each(|asked| asked.zone = Bytes(zone))
     };
-    refused(job(other(2 * ZONE)), "zonesize=4m");
-    refused(job(|job| job.threads = 2), "give each its own with size and offset_increment");
+    refused(job(other(2 * ZONE)), "its zones are not those of the device; give zonemode=zbd, zonesize=4m");
+    refused(job(|job| job.threads = 2), "give each zones of its own with size and offset_increment");
     let many = |job: &mut Job| job.write_pointers.iter_mut().for_each(|asked| asked.open_most = 9);
     refused(job(|job| (many(job), job.size = None).0), "9 zones at once, and the device allows 8");
+    let all = |job: &mut Job| job.write_pointers.iter_mut().for_each(|asked| asked.open_most = 8);
+    ran(&[], &[job(all)]).expect("as many as it allows");
     refused(job(|job| job.block_sizes = BlockSizes::all(Bytes(24_576))), "divides 4m");
     refused(job(|job| (job.mix, job.write_pointers) = (Mix::TRIM, None)), "trim blocks of 4m");
+    // Beside others: a job that trims zones of one that writes, and one that does not.
+    let beside = |zone: u64| {
+        let trims = job(|job| {
+            (job.mix, job.write_pointers, job.offset) = (Mix::TRIM, None, Amount::Bytes(Bytes(zone * ZONE)));
+            (job.block_sizes, job.size) =
+                (BlockSizes::all(Bytes(ZONE)), Some(Amount::Bytes(Bytes(4 * ZONE))));
+            job.io_count = Some(20);
+        });
+        ran(&[], &[job(|_| ()), trims])
+    };
+    assert!(
+        beside(7).expect_err("zone 7 is written").to_string().contains("writes or trims zones that it does")
+    );
+    let trims = |job: &mut Job| {
+        (job.mix, job.write_pointers, job.threads) = (Mix::TRIM, None, 2);
+        (job.block_sizes, job.io_count) = (BlockSizes::all(Bytes(ZONE)), Some(20));
+    };
+    ran(&[], &[job(trims)]).expect("two may trim the same");
+    beside(8).expect("zones 8 to 11 are not");
 }
 
 #[test]
@@ -305,7 +367,7 @@ fn zones_that_do_not_make_a_drive_are_refused() {
         (("zones.capacity", "5MiB"), "more than its size"),
         (("zones.dies", "3"), "do not divide"),
         (("buffer.acknowledge", "programmed"), "buffer.acknowledge = early"),
-        (("zones.active", "64"), "give buffer.size more room"),
+        (("zones.active", "16"), "give buffer.size more room"),
         (("slc.size", "4MiB"), "leave it or zones.size out"),
     ] {
         let slc =
@@ -316,5 +378,7 @@ fn zones_that_do_not_make_a_drive_are_refused() {
         let error = built.expect_err(words).to_string();
         assert!(error.contains(words), "{error}");
     }
+    // Sixteen pages: one for each of fifteen zones, and one that is on its way.
+    zoned(&[("buffer.size", "64KiB"), ("zones.active", "15")]);
     assert_eq!(CAPACITY % ZONE, 0);
 }
