@@ -35,6 +35,10 @@ impl Drive {
         let mut world = World::new();
         let root = iostack_sim::build(sheet, &mut world, seed)?;
         world.set_root(root);
+        if world.zones().is_some() {
+            let what = "who is served writes anywhere, and zones do not take that";
+            return Err(sheet.refuse("zones.size", what, "serve a drive without zones"));
+        }
         let shape = world.shape().expect("the first part of a device says its shape");
         world.begin();
         let atom = atom_of(sheet)?.0.max(SECTOR);

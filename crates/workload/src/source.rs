@@ -201,7 +201,8 @@ impl Source {
         self.ops.clear();
         self.next = 0;
         while self.ops.is_empty() {
-            if self.pass_over {
+            let anew = self.pass_over;
+            if anew {
                 if self.left.passes <= 1 {
                     return false;
                 }
@@ -213,6 +214,10 @@ impl Source {
                 return false;
             }
             self.pass_over = self.feed.fill(&mut self.ops, at_most) == Filled::RegionDone;
+            if anew && self.pass_over && self.ops.is_empty() {
+                // Nothing comes of a whole pass, such as where all zones are full and kept: nothing ever will.
+                return false;
+            }
             self.charge();
             if self.reads_back {
                 self.ops.retain(|op| op.direction == WRITE);
@@ -254,7 +259,7 @@ impl Source {
 mod tests {
     use super::*;
     use crate::Region;
-    use iostack_model::{Bytes, Mix, Nanos};
+    use iostack_model::{Bytes, Mix, Nanos, Verify, VerifyMode, WritePointers};
 
     fn source(job: &Job, blocks: u64) -> Source {
         let plan = Plan::new(job, Region::new(0, blocks * 4096), 1, 0).expect("fits");
@@ -296,6 +301,20 @@ mod tests {
         source.begin();
         for _ in 0..10_000 {
             assert!(source.take().is_some());
+        }
+    }
+
+    #[test]
+    fn a_time_based_job_ends_when_no_zone_takes_anything() {
+        let zone = Bytes(4 * 4096);
+        let pointers = WritePointers { zone, capacity: zone, ..WritePointers::default() };
+        let reads = Job { write_pointers: Some(pointers), time_based: true, ..Job::default() };
+        // Zones are kept where they are to be read back; a job that only reads finds nothing that it wrote.
+        let kept = Some(Verify::of_mode(VerifyMode::WriteThenRead));
+        for (job, count) in [(Job { mix: Mix::WRITE, verify: kept, ..reads.clone() }, 12), (reads, 0)] {
+            let mut source = source(&job, 12);
+            source.begin();
+            assert_eq!(drain(&mut source), count, "{job:?}");
         }
     }
 

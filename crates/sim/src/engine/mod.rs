@@ -22,7 +22,7 @@ mod stamps;
 mod world;
 
 pub use account::{Account, Server, usage};
-pub use part::{CALLER_SHIFT, Caller, Part, PartId, Shape};
+pub use part::{CALLER_SHIFT, Caller, Part, PartId, Shape, ZoneShape};
 pub use request::{Kind, Request, RequestId, STAGES};
 pub use sim::{Sim, Span, token};
 pub use stamps::Stamps;

@@ -17,6 +17,17 @@ pub struct Shape {
     pub block: Bytes,
 }
 
+/// Zones of a device that takes writes only where each of them goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZoneShape {
+    /// Bytes from the start of one to the start of the next.
+    pub size: Bytes,
+    /// Bytes of each that can be written.
+    pub capacity: Bytes,
+    /// Zones that may be partly written at once.
+    pub written_most: u32,
+}
+
 /// A thread that submits requests, for parts that know threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
@@ -94,6 +105,11 @@ pub trait Part: Send {
 
     /// Size as the host sees it, of parts that are devices.
     fn shape(&self) -> Option<Shape> {
+        None
+    }
+
+    /// Zones of a device that has some.
+    fn zones(&self) -> Option<ZoneShape> {
         None
     }
 

@@ -3,7 +3,7 @@
 use iostack_model::{FlashUse, HostUse, RaidUse, ResourceUse};
 
 use super::sim::{DRIVER, Message};
-use super::{Caller, Part, PartId, RequestId, Shape, Sim, Time};
+use super::{Caller, Part, PartId, RequestId, Shape, Sim, Time, ZoneShape};
 
 /// News for the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +185,16 @@ impl World {
     /// Size of this part.
     pub fn shape_of(&self, part: PartId) -> Option<Shape> {
         self.parts[usize::from(part.0)].shape()
+    }
+
+    /// Zones of this part.
+    pub fn zones_of(&self, part: PartId) -> Option<ZoneShape> {
+        self.parts[usize::from(part.0)].zones()
+    }
+
+    /// Zones of the part that requests are submitted to.
+    pub fn zones(&self) -> Option<ZoneShape> {
+        self.zones_of(self.root())
     }
 
     /// The present moment.

@@ -87,7 +87,8 @@ impl Map {
     #[inline]
     fn is_touched(&self, lpn: u32) -> bool {
         let stretch = lpn >> STRETCH;
-        self.touched[(stretch >> 6) as usize] >> (stretch & 63) & 1 != 0
+        // A drive with zones asks for pages that are not mapped here.
+        self.touched.get((stretch >> 6) as usize).is_some_and(|word| word >> (stretch & 63) & 1 != 0)
     }
 
     #[inline]

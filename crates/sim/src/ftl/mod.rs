@@ -298,6 +298,12 @@ impl Ftl {
         all
     }
 
+    /// Pages that hold data.
+    #[inline]
+    pub fn mapped(&self) -> u64 {
+        self.counts.mapped
+    }
+
     /// Pages of a block, valid or not.
     #[inline]
     pub fn block_pages(&self) -> i64 {

@@ -82,6 +82,10 @@ fn drives_of(
         drives.push(devices::build(drive, world, Rng::stream(seed, index as u64).next_u64())?);
     }
     let shape = world.shape_of(drives[0]).expect("a drive has a shape");
+    if world.zones_of(drives[0]).is_some() {
+        let what = "a host that knows zones is not simulated";
+        return Err(sheet.refuse("platform.drive", what, "run the jobs on the drive itself"));
+    }
     let adapter = sheet.device("platform.adapter")?;
     let extended = sheet.has("platform.outstanding") || sheet.word("platform.subsystem")? != "async";
     let hardware = Hardware::read(&adapter, extended)?;

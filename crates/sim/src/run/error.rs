@@ -36,6 +36,24 @@ pub enum SimError {
         /// Unit that it must be a multiple of.
         block: u64,
     },
+    /// A job that writes what zones do not take.
+    #[error("job `{job}`: {what}; {remedy}")]
+    Zones {
+        /// Name of the job.
+        job: String,
+        /// What the device refuses.
+        what: String,
+        /// Remedy, as the end of a sentence.
+        remedy: String,
+    },
+    /// A trace that writes anywhere.
+    #[error(
+        "I/O {number} of the trace writes or trims, and the device takes writes only where its zones go on; replay it on a device without zones"
+    )]
+    ZonesOfTrace {
+        /// Number of the I/O in the trace, from 1.
+        number: u64,
+    },
     /// Buffered I/O was asked for by name, where it would be direct I/O under another name.
     #[error(
         "job `{job}` asks for the page cache (direct = false), and simulated {device} has no memory for one; {remedy}, or leave direct out"

@@ -29,6 +29,7 @@ mod proof;
 mod replay;
 mod stage;
 mod worker;
+mod zoned;
 
 use std::sync::atomic::AtomicBool;
 
@@ -156,6 +157,11 @@ pub fn run_world(
     }
     if let Some(job) = jobs.iter().find(|job| job.recorded.is_some()) {
         return Err(SimError::TraceAlone { job: job.name.clone() });
+    }
+    if let Some(zones) = bench.world.zones() {
+        for jobs in stages(&jobs, |job| job) {
+            zoned::check(&jobs, zones, shape)?;
+        }
     }
     let (mut outcomes, mut over) = (Vec::new(), false);
     for (index, jobs) in stages(&jobs, |job| job).into_iter().enumerate() {

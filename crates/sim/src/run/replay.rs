@@ -8,7 +8,7 @@ use std::iter::Peekable;
 use std::sync::atomic::Ordering;
 
 use crate::sheet::Sheet;
-use iostack_model::{Caveat, Engine, Job, LogEntry, Mix, Nanos, Phase};
+use iostack_model::{Caveat, Direction, Engine, Job, LogEntry, Mix, Nanos, Phase};
 use iostack_workload::trace::{TraceError, TraceIo};
 
 use super::group::{Group, looks_every};
@@ -174,6 +174,9 @@ impl<'a> Replayer<'_, 'a, '_> {
         if let Some(odd) = [offset, length].into_iter().find(|bytes| bytes % block != 0) {
             let job = self.group.jobs[0].name.clone();
             return Err(SimError::Unaligned { job, what: "an offset or length", length: odd, block });
+        }
+        if (io.direction != Direction::Read && !io.flush) && self.bench.world.zones().is_some() {
+            return Err(SimError::ZonesOfTrace { number });
         }
         let sim = &mut self.bench.world.sim;
         let kind = if io.flush { Kind::Flush } else { Kind::of_direction(io.direction) };

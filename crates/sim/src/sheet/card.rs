@@ -250,10 +250,13 @@ fn die(sheet: &Sheet) -> Result<Vec<String>, SheetError> {
     }
     if sheet.has("slc.size") {
         let program = if sheet.has("slc.program") { sheet.time("slc.program")? } else { Nanos(0) };
-        facts.push(format!(
-            "{} of the drive written with one bit a cell in {program}",
-            sheet.bytes("slc.size")?
-        ));
+        let least = if sheet.has("slc.least") {
+            format!(", {} when it is full,", sheet.bytes("slc.least")?)
+        } else {
+            String::new()
+        };
+        let size = sheet.bytes("slc.size")?;
+        facts.push(format!("{size} of the drive{least} written with one bit a cell in {program}"));
     }
     Ok(facts)
 }

@@ -70,6 +70,7 @@ const FILES: &[(&str, &str)] = &[
     file!("pm9a3"),
     file!("d7-p5500"),
     file!("d5-p4320"),
+    file!("zn540"),
     file!("nvme-776k"),
     file!("gp-cloud"),
     file!("cmu-a"),

@@ -26,6 +26,8 @@ pub(super) enum Phase {
     Leaving,
     /// Pages of the write buffer.
     Programming,
+    /// Blocks of a zone that is reset.
+    Resetting,
     /// Pages to be moved: the cells.
     MoveSensing,
     /// Sensed pages leave.

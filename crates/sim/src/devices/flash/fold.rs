@@ -25,7 +25,7 @@ impl Ssd {
     /// Pages that the die's log takes now: of its last block only as many as were folded.
     pub(super) fn slc_room(&self, number: u32) -> u32 {
         let (Some(slc), Some(spec)) = (&self.slc, &self.spec.slc) else { return 0 };
-        let room = slc.room(number);
+        let room = slc.room(number, self.ftl.mapped());
         let paced = room <= spec.paced && self.dies[number as usize].fold.earned < PAGE;
         if paced { 0 } else { room }
     }

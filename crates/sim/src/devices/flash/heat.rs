@@ -80,7 +80,7 @@ impl Heat {
                 self.watts[0]
             }
             Phase::Programming | Phase::MoveProgramming | Phase::FoldProgramming => self.watts[1],
-            Phase::Erasing | Phase::FoldErasing => self.watts[2],
+            Phase::Erasing | Phase::FoldErasing | Phase::Resetting => self.watts[2],
             _ => return,
         };
         self.cool(now);

@@ -23,6 +23,8 @@ mod ssd;
 mod way;
 mod work;
 mod write;
+mod zoned;
+mod zones;
 
 use crate::sheet::{Sheet, SheetError};
 
@@ -35,6 +37,8 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartI
     let spec = Spec::from_sheet(sheet, seed, world.sim.keeps_stamps())?;
     let mut ftl = Ftl::new(&spec.ftl)
         .map_err(|remedy| sheet.refuse("flash.over_provisioning", "this flash cannot work", &remedy))?;
-    let formula = ftl.precondition(spec.state, Making::Auto);
+    // Zones keep account of their own pages.
+    let mapped = spec.zones.is_none();
+    let formula = mapped.then(|| ftl.precondition(spec.state, Making::Auto)).flatten();
     Ok(world.add(Box::new(Ssd::new(spec, ftl, formula))))
 }

@@ -24,11 +24,12 @@ impl Ssd {
     /// The same, now that the entry of the mapping table is there.
     #[inline]
     pub(super) fn read_mapped(&mut self, id: RequestId, lpn: u32, sim: &mut Sim) {
-        match self.look_up(id.0, lpn) {
-            Some(die) => self.enqueue(die, id.0, sim),
-            // Nothing was ever written there: the firmware answers, cells are not read.
-            None => self.deliver(id, sim),
+        if let Some(die) = self.look_up(id.0, lpn) {
+            return self.enqueue(die, id.0, sim);
         }
+        // Nothing was ever written there, or the buffer of a zone has it: the firmware answers, cells are not read.
+        self.stamp_of_zone(id, lpn, sim);
+        self.deliver(id, sim);
     }
 
     /// The page is in the buffer, whole or soon to be.
@@ -64,6 +65,12 @@ impl Ssd {
             let die = self.slc.as_ref().expect("it has the page").die_of(place);
             let slot = self.slot(id);
             (slot.place, slot.slc, slot.die) = (place, true, die as u16);
+            return Some(die);
+        }
+        if let Some(zones) = &self.zones {
+            let (place, die) = zones.programmed_place(lpn)?;
+            let slot = self.slot(id);
+            (slot.place, slot.slc, slot.die) = (place, false, die as u16);
             return Some(die);
         }
         let place = self.ftl.lookup(lpn)?;
@@ -326,7 +333,15 @@ impl Ssd {
     pub(super) fn stamp_at(&self, place: u32, slc: bool) -> u32 {
         match &self.slc {
             Some(cache) if slc => cache.stamp(place),
+            _ if self.zones.is_some() => self.zones.as_ref().map_or(0, |zones| zones.stamp(place)),
             _ => self.ftl.stamp(PhysicalPage(place)),
+        }
+    }
+
+    /// Sets the stamp of a read that finds its page in the buffer of a zone.
+    fn stamp_of_zone(&mut self, id: RequestId, lpn: u32, sim: &mut Sim) {
+        if let Some((place, _)) = self.zones.as_ref().and_then(|zones| zones.place(lpn)) {
+            self.stamp_from(id, place, false, sim);
         }
     }
 

@@ -26,7 +26,8 @@ impl Ssd {
         match die.phase {
             Phase::Sensing => self.sensed(number, sim),
             Phase::Register => self.leave(number, sim),
-            Phase::Programming => self.programmed(number, sim),
+            Phase::Programming if self.zones.is_none() => self.programmed(number, sim),
+            Phase::Programming | Phase::Resetting => self.zone_worked(number, sim),
             Phase::MoveSensing | Phase::FoldSensing => self.pages_sensed(number, sim),
             Phase::MoveLeaving | Phase::FoldLeaving | Phase::Table => self.worked(number, sim),
             Phase::MoveProgramming | Phase::FoldProgramming => self.move_programmed(number, sim),
@@ -83,7 +84,7 @@ impl Ssd {
         let urgent = self.urgent(number);
         let queue = self.queue_at(number);
         let die = &self.dies[number as usize];
-        if die.suspended.is_none() && !urgent && !self.writable(queue) {
+        if die.suspended.is_none() && !urgent && !self.waits(number, queue) {
             return false;
         }
         if self.spec.die.read_priority || die.suspended.is_some() {
@@ -97,6 +98,14 @@ impl Ssd {
             _ => since,
         };
         since < self.slot(first).since
+    }
+
+    /// Something that is no read waits for the die.
+    fn waits(&self, number: u32, queue: usize) -> bool {
+        match &self.zones {
+            Some(zones) => !zones.queues[number as usize].is_empty(),
+            None => self.writable(queue),
+        }
     }
 
     /// Writes wait for blocks of this die, and have used what collection has won for them.
@@ -183,6 +192,9 @@ impl Ssd {
 
     /// Programs pages of the buffer, if there are some and blocks have room.
     fn program(&mut self, number: u32, sim: &mut Sim) -> bool {
+        if self.zones.is_some() {
+            return self.zone_work(number, sim);
+        }
         let queue = self.queue_at(number);
         if !self.writable(queue) || self.is_full(number) {
             return false;
@@ -241,7 +253,7 @@ impl Ssd {
             Mapping::note(&mut self.mapping, lpn);
             group.push(page);
         }
-        if self.spec.slc.is_some_and(|spec| slc.room(number) < spec.paced) {
+        if self.spec.slc.is_some_and(|spec| slc.room(number, self.ftl.mapped()) < spec.paced) {
             spend(&mut self.dies[number as usize].fold.earned, group.len() as u32);
         }
         room > 0
@@ -391,7 +403,7 @@ impl Ssd {
         let die = &mut self.dies[number as usize];
         let may = match die.phase {
             Phase::Programming | Phase::MoveProgramming | Phase::FoldProgramming => spec.suspend_program,
-            Phase::Erasing | Phase::FoldErasing => spec.suspend_erase,
+            Phase::Erasing | Phase::FoldErasing | Phase::Resetting => spec.suspend_erase,
             _ => false,
         };
         if !may || die.overtaken >= spec.overtake || die.suspensions >= spec.suspend_most {

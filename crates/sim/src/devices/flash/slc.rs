@@ -1,11 +1,27 @@
 //! Which pages are still in the blocks with one bit a cell?
 //!
 //! Each die has a log of them: writes go to its end, folding takes from its beginning and moves what is still valid to the
-//! other blocks. They are blocks of their own, besides the capacity and its over-provisioning.
+//! other blocks. They are blocks of their own, besides the capacity and its over-provisioning. On drives that use free blocks in this
+//! way (`slc.least`) how much of the log writes may fill follows what is free; nothing is taken from the other blocks for it.
 
 use super::buffer::NONE;
 use super::spec::{SlcSpec, Spec};
 use crate::index::Index;
+
+/// How the cache gets smaller as the drive fills, in pages: evenly from all of it to the least.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shrinks {
+    /// What remains of each die's log when so many pages of the drive hold data.
+    pub(super) least: u32,
+    pub(super) full: u64,
+}
+
+impl Shrinks {
+    fn limit(self, most: u32, mapped: u64) -> u32 {
+        let free = self.full.saturating_sub(mapped);
+        self.least + (u64::from(most - self.least) * free / self.full) as u32
+    }
+}
 
 /// A ring of pages.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +34,7 @@ struct Log {
 #[derive(Clone, Debug)]
 pub(super) struct Slc {
     per_die: u32,
+    shrinks: Option<Shrinks>,
     logs: Vec<Log>,
     /// Logical page at each place, or none.
     pages: Vec<u32>,
@@ -31,6 +48,7 @@ impl Slc {
         let pages = dies * slc.pages_per_die as usize;
         Slc {
             per_die: slc.pages_per_die,
+            shrinks: slc.shrinks,
             logs: vec![Log::default(); dies],
             pages: vec![0; pages],
             stamps: vec![0; if spec.ftl.stamps { pages } else { 0 }],
@@ -62,9 +80,13 @@ impl Slc {
         self.stamps.get(place as usize).copied().unwrap_or(0)
     }
 
-    /// Pages that the die's log can still take.
-    pub(super) fn room(&self, die: u32) -> u32 {
-        self.per_die - self.logs[die as usize].count
+    /// Pages that the die's log can still take, on a drive of which so many other pages hold data.
+    pub(super) fn room(&self, die: u32, mapped: u64) -> u32 {
+        let limit = match self.shrinks {
+            Some(shrinks) => shrinks.limit(self.per_die, mapped + self.valid()),
+            None => self.per_die,
+        };
+        limit.saturating_sub(self.logs[die as usize].count)
     }
 
     fn place(&self, die: u32, at: u32) -> u32 {
@@ -74,7 +96,7 @@ impl Slc {
 
     /// A page is written to the end of a die's log.
     pub(super) fn write(&mut self, die: u32, lpn: u32, stamp: u32) {
-        assert!(self.room(die) > 0, "the log of die {die} is full");
+        assert!(self.logs[die as usize].count < self.per_die, "the log of die {die} is full");
         self.forget(lpn);
         let place = self.place(die, self.logs[die as usize].count);
         self.logs[die as usize].count += 1;

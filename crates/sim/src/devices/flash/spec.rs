@@ -6,7 +6,9 @@ use super::heat::Heat;
 use super::layout::{Layout, UnitCounts};
 use super::mapping::MapSpec;
 use super::sense::Senses;
+use super::slc::Shrinks;
 use super::way::{Cores, Link, Transfer};
+use super::zones::ZonesSpec;
 use crate::devices::parameter::{Pace, count_within, time_or, variant, whole_bytes};
 use crate::ftl::{Divisor, FtlSpec, Geometry, STREAMS_MAX, StartState, Victim};
 use iostack_model::Bytes;
@@ -73,6 +75,8 @@ pub(super) struct SlcSpec {
     pub(super) cells: Cells,
     /// Mapped pages of each die.
     pub(super) pages_per_die: u32,
+    /// They are fewer when the drive is not empty.
+    pub(super) shrinks: Option<Shrinks>,
     /// Writes go past it when it is full.
     pub(super) direct: bool,
     /// Pages of each die that are erased together, and of its log's room those that writes only get as it is folded.
@@ -112,6 +116,7 @@ pub(super) struct Spec {
     pub(super) early: bool,
     pub(super) slc: Option<SlcSpec>,
     pub(super) mapping: Option<MapSpec>,
+    pub(super) zones: Option<ZonesSpec>,
     /// Writes get what collecting and folding win, page by page.
     pub(super) level: bool,
     pub(super) state: StartState,
@@ -155,6 +160,7 @@ impl Spec {
             early: buffer.is_some() && sheet.word("buffer.acknowledge")? == "early",
             slc: None,
             mapping: None,
+            zones: None,
             level: sheet.word("gc.pacing")? == "level",
             state: variant(sheet, "flash.state")?,
             ftl: FtlSpec::greedy(Geometry::default()),
@@ -165,6 +171,7 @@ impl Spec {
             let (cells, program) = (spec.die.cells, u64::from(spec.group()) << spec.page_shift);
             MapSpec::from_sheet(sheet, [cells.read, cells.program], program)?
         };
+        spec.zones = ZonesSpec::from_sheet(sheet, &spec)?;
         spec.ftl = ftl(sheet, &spec, seed, stamps)?;
         Ok(spec)
     }
@@ -243,23 +250,36 @@ fn slc(sheet: &Sheet, spec: &Spec, page: u64) -> Result<Option<SlcSpec>, SheetEr
     if spec.buffer.is_none() {
         return Err(sheet.refuse("slc.size", "there is no write buffer before it", "give buffer.size"));
     }
-    let pages = whole_bytes(sheet, "slc.size", page)? / page;
     let row = u64::from(spec.group());
-    let each = pages / u64::from(spec.layout.counts.dies_in_all()) / row * row;
-    if each < 2 * row {
-        return Err(sheet.refuse("slc.size", "less than two pages of each die", "give more"));
+    let of_die = |key: &str| -> Result<u32, SheetError> {
+        let pages = whole_bytes(sheet, key, page)? / page;
+        let each = pages / u64::from(spec.layout.counts.dies_in_all()) / row * row;
+        if each < 2 * row {
+            return Err(sheet.refuse(key, "less than two pages of each die", "give more"));
+        }
+        Ok(each.min(u64::from(u32::MAX >> 4)) as u32)
+    };
+    let pages_per_die = of_die("slc.size")?;
+    let least = if sheet.has("slc.least") { of_die("slc.least")? } else { pages_per_die };
+    if least > pages_per_die {
+        return Err(sheet.refuse("slc.least", "more than an empty drive has", "give slc.size or less"));
     }
+    let gone = sheet.share("slc.gone")?;
+    if !(0.01..=1.0).contains(&gone) {
+        return Err(sheet.refuse("slc.gone", "not a share of the drive", "give 1 % to 100 %"));
+    }
+    let full = (spec.capacity as f64 * gone) as u64 / page;
     let time = |key: &str| sheet.time(key).map(|time| time.0);
-    let pages_per_die = each.min(u64::from(u32::MAX >> 4)) as u32;
     let direct = sheet.word("slc.full")? == "direct";
     let planes = if spec.die.writes_together { spec.layout.counts.planes } else { 1 };
-    let block = pages_per_die.min(spec.pages_per_block * planes);
+    let block = least.min(spec.pages_per_block * planes);
     Ok(Some(SlcSpec {
         cells: Cells { read: time("slc.read")?, program: time("slc.program")?, erase: time("slc.erase")? },
         pages_per_die,
+        shrinks: (least < pages_per_die).then_some(Shrinks { least, full: full.max(1) }),
         direct,
         block,
-        paced: if spec.level && !direct && pages_per_die >= 2 * block { block } else { 0 },
+        paced: if spec.level && !direct && least >= 2 * block { block } else { 0 },
     }))
 }
 
@@ -271,8 +291,14 @@ fn ftl(sheet: &Sheet, spec: &Spec, seed: u64, stamps: bool) -> Result<FtlSpec, S
         return Err(sheet.refuse("flash.over_provisioning", "nothing could ever be collected", remedy));
     }
     let planes = spec.layout.counts.planes_in_all();
+    let mut logical_pages = spec.capacity / page;
     let row = planes * u64::from(spec.pages_per_block) * page;
-    let blocks_per_plane = (spec.capacity as f64 * (1.0 + share) / row as f64).ceil();
+    let mut blocks_per_plane = (spec.capacity as f64 * (1.0 + share) / row as f64).ceil();
+    if let Some(zones) = &spec.zones {
+        // The translation layer maps nothing; it only knows where blocks are.
+        let blocks = zones.blocks_per_plane(spec.layout.counts.dies_in_all());
+        (logical_pages, blocks_per_plane) = (1, (f64::from(blocks) * (1.0 + share)).ceil().max(8.0));
+    }
     let stripe = if sheet.has("flash.stripe") { whole_bytes(sheet, "flash.stripe", page)? / page } else { 0 };
     let unit = if stripe == 0 { spec.unit } else { stripe as u32 };
     Ok(FtlSpec {
@@ -281,7 +307,7 @@ fn ftl(sheet: &Sheet, spec: &Spec, seed: u64, stamps: bool) -> Result<FtlSpec, S
             blocks_per_plane: blocks_per_plane.min(f64::from(u32::MAX)) as u32,
             pages_per_block: spec.pages_per_block,
             page: Bytes(page),
-            logical_pages: spec.capacity / page,
+            logical_pages,
         },
         victim: match sheet.word("gc.policy")? {
             "greedy" => Victim::Greedy,

@@ -22,7 +22,10 @@ use super::sense::Senses;
 use super::slc::Slc;
 use super::spec::{ReadsTogether, Spec};
 use super::way::{Cores, Link, Transfer};
-use crate::engine::{Kind, Part, Request, RequestId, Server, Shape, Sim, Time, token, usage};
+use super::zones::Zones;
+use crate::engine::{
+    Caller, Kind, Part, Request, RequestId, Server, Shape, Sim, Time, ZoneShape, token, usage,
+};
 use crate::ftl::Ftl;
 
 /// Kinds of wake-up. A command has come over the link.
@@ -49,6 +52,10 @@ pub(super) const MAPPED: u8 = 9;
 const STORED: u8 = 10;
 /// Data of a read has been through the drive's memory.
 const FETCHED: u8 = 11;
+/// The host may send the next write of a zone.
+pub(super) const ZONE_NEXT: u8 = 12;
+/// The least time of a zone's reset is over.
+pub(super) const RESET: u8 = 13;
 
 /// Bit of an entry in lists of reads that is not a request, but a page of the buffer that is being merged.
 pub(super) const INNER: u32 = 1 << 31;
@@ -72,13 +79,14 @@ pub(super) struct Ssd {
     pub(super) alike: bool,
     pub(super) senses: Option<Senses>,
     pub(super) heat: Option<Heat>,
+    pub(super) zones: Option<Zones>,
     /// Reads may share a sense.
     pub(super) shares: bool,
     /// Entries of requests, by their number.
     pub(super) slots: Vec<ReadSlot>,
     /// Entries of pages that are being merged, by their number in the buffer.
     pub(super) inner: Vec<ReadSlot>,
-    admitted: u32,
+    pub(super) admitted: u32,
     waiting: VecDeque<RequestId>,
     /// Waiting requests that have got a place and enter at this moment.
     entering: usize,
@@ -133,6 +141,7 @@ impl Ssd {
             mapping: spec.mapping.map(|mapping| Mapping::new(mapping, spec.capacity, spec.page_shift)),
             alike: spec.slc.is_none() && spec.mapping.is_none() && spec.senses.is_none(),
             heat: spec.heat.clone(),
+            zones: spec.zones.as_ref().map(|zones| Zones::new(&spec, zones)),
             shares: spec.die.reads_together != ReadsTogether::None && planes > 1 || spec.unit > 1,
             slots: Vec::new(),
             inner: Vec::new(),
@@ -219,6 +228,16 @@ impl Ssd {
         true
     }
 
+    /// The command comes into the queue, or waits for a place in it.
+    #[inline]
+    pub(super) fn take_in(&mut self, id: RequestId, sim: &mut Sim) {
+        if self.admitted >= self.spec.queue_depth {
+            return self.waiting.push_back(id);
+        }
+        self.admitted += 1;
+        self.admit(id, sim);
+    }
+
     /// The command that has waited longest takes the place of one that is through.
     fn enter(&mut self, sim: &mut Sim) {
         self.entering -= 1;
@@ -264,6 +283,9 @@ impl Ssd {
             let request = sim.request(id);
             (request.kind, request.offset, request.length)
         };
+        if kind != Kind::Read && self.zones.is_some() {
+            return self.for_zones(kind, id, sim);
+        }
         match kind {
             Kind::Read | Kind::Write => {}
             Kind::Trim => return self.trim(id, sim),
@@ -327,7 +349,13 @@ impl Ssd {
         let whole = if self.slots[id.0 as usize].child { sim.join(id) } else { Some(id) };
         let Some(id) = whole else { return };
         sim.finish(id);
-        if self.waiting.len() <= self.entering {
+        self.give_place(sim);
+    }
+
+    /// A place in the queue is free: for the command that waits longest.
+    #[inline]
+    pub(super) fn give_place(&mut self, sim: &mut Sim) {
+        if self.waiting.len() <= self.entering || self.admitted > self.spec.queue_depth {
             self.admitted -= 1;
             return;
         }
@@ -377,11 +405,10 @@ impl Part for Ssd {
         let request = sim.request(id);
         let end = request.offset + u64::from(request.length);
         assert!(end <= self.spec.capacity, "a request ends at {end}, beyond the capacity");
-        if self.admitted == self.spec.queue_depth {
-            return self.waiting.push_back(id);
+        if self.zones.is_some() && self.kept_back(id, sim) {
+            return;
         }
-        self.admitted += 1;
-        self.admit(id, sim);
+        self.take_in(id, sim);
     }
 
     #[inline]
@@ -415,6 +442,8 @@ impl Part for Ssd {
             LOADED => self.loaded(index, sim),
             CHORE => self.chore(index, sim),
             MAPPED => self.mapped(id, sim),
+            ZONE_NEXT => self.next_of_zone(index, sim),
+            RESET => self.through_with_reset(index, Stage::Controller, sim),
             _ => self.enter(sim),
         }
     }
@@ -428,6 +457,7 @@ impl Part for Ssd {
         self.dies.iter_mut().for_each(|die| die.account.begin(now));
         self.ftl.begin();
         self.mapping.iter_mut().for_each(Mapping::begin);
+        self.zones.iter_mut().for_each(Zones::begin);
         self.counts = SsdCounts::default();
     }
 
@@ -443,8 +473,12 @@ impl Part for Ssd {
     }
 
     fn gauges(&self, list: &mut Vec<(&'static str, f64)>) {
-        list.push((Gauge::FREE_BLOCKS, self.ftl.free_blocks_total() as f64));
-        if self.spec.buffer.is_some() {
+        if let Some(zones) = &self.zones {
+            zones.gauges(list);
+        } else {
+            list.push((Gauge::FREE_BLOCKS, self.ftl.free_blocks_total() as f64));
+        }
+        if self.spec.buffer.is_some() && self.zones.is_none() {
             list.push((Gauge::BUFFERED_PAGES, f64::from(self.buffer.used)));
         }
         if let Some(slc) = &self.slc {
@@ -454,6 +488,9 @@ impl Part for Ssd {
     }
 
     fn flash(&self) -> Option<FlashUse> {
+        if let Some(zones) = &self.zones {
+            return Some(zones.counts(self.counts.bytes_host));
+        }
         let (mut counts, own) = (self.ftl.counts(), &self.counts);
         counts.bytes_host = Bytes(own.bytes_host);
         counts.pages_merged += own.merged_pages;
@@ -475,6 +512,14 @@ impl Part for Ssd {
 
     fn shape(&self) -> Option<Shape> {
         Some(Shape { capacity: Bytes(self.spec.capacity), block: Bytes(self.spec.sector) })
+    }
+
+    fn zones(&self) -> Option<ZoneShape> {
+        self.zones.as_ref().map(|zones| zones.spec.shape)
+    }
+
+    fn meet(&mut self, _callers: &[Caller]) {
+        self.zones.iter_mut().for_each(Zones::finish);
     }
 
     fn state_by_formula(&self) -> Option<String> {

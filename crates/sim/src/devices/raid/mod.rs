@@ -111,6 +111,10 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartI
         members.push(super::build(&member, world, Rng::stream(seed, index).next_u64())?);
     }
     let shape = world.shape_of(members[0]).expect("a device has a shape");
+    if world.zones_of(members[0]).is_some() {
+        let what = "an array writes anywhere, and its zones do not take that";
+        return Err(sheet.refuse(&key("member"), what, "name drives without zones"));
+    }
     if shape.capacity.0 < unit || !unit.is_multiple_of(shape.block.0) {
         let what = format!("a member has {} in blocks of {}", shape.capacity, shape.block);
         return Err(sheet.refuse(&unit_key, &what, "a stripe unit is whole blocks of it"));

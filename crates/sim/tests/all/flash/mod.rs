@@ -9,8 +9,10 @@ use crate::load::{Ask, by_chance, world_of};
 mod closed_forms;
 mod heat;
 mod mapping;
+mod slc;
 mod tails;
 mod writing;
+mod zones;
 
 const CAPACITY: u64 = 64 << 20;
 

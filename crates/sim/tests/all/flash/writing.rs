@@ -5,7 +5,7 @@ use iostack_sim::engine::{Happened, Kind, World};
 use iostack_workload::Rng;
 
 use super::{CAPACITY, random, world};
-use crate::load::{alone, by_chance, near, settle, sustained};
+use crate::load::{alone, by_chance, closed_loop, near, settle, sustained};
 
 #[test]
 fn programs_limit_random_writes_on_a_fresh_drive() {
@@ -76,6 +76,29 @@ fn the_cliff_comes_when_the_free_blocks_are_gone() {
     assert!(later.rate() < early.rate() * 0.75, "{} then {}", early.rate(), later.rate());
     let again = sustained(&mut world, 32, 40_000, random(Kind::Write, CAPACITY));
     near(again.rate(), later.rate(), 0.05);
+}
+
+#[test]
+fn the_curve_of_a_drive_bends_after_one_capacity_is_written_and_ends_where_a_steady_one_is() {
+    let pages = CAPACITY / 4096;
+    let mut chance = random(Kind::Write, CAPACITY);
+    for spare in [0.1, 0.3] {
+        let percent = format!("{}%", spare * 100.0);
+        let set = [("buffer.size", "256KiB"), ("flash.over_provisioning", percent.as_str())];
+        let mut fresh = world(&[&set[..], &[("flash.state", "fresh")]].concat());
+        let mut steady = world(&[&set[..], &[("flash.state", "steady")]].concat());
+        let mut written = 0;
+        while fresh.flash()[0].pages_moved == 0 {
+            closed_loop(&mut fresh, 32, 32, &mut chance);
+            written += 32;
+        }
+        // All flash is written, but for three blocks of each of four planes: the first victims are chosen.
+        near(f64::from(written), (1.0 + spare) * pages as f64 - 4.0 * 3.0 * 32.0, 0.02);
+        let slow = sustained(&mut steady, 32, pages, &mut chance).rate();
+        assert!(sustained(&mut fresh, 32, pages / 8, &mut chance).rate() > 1.1 * slow, "it falls bit by bit");
+        closed_loop(&mut fresh, 32, 8 * pages, &mut chance);
+        near(sustained(&mut fresh, 32, pages, &mut chance).rate(), slow, 0.05);
+    }
 }
 
 #[test]
