@@ -262,12 +262,7 @@ impl<'a> Lab<'a> {
         let shapes = drives.as_deref().map(Drives::shapes).unwrap_or_default();
         let device = Device::with_source(&request.device, request.source.as_deref())?;
         let kernel = Kernel::choose(&self.cache, &request.kernel, self.say)?;
-        let is_exact = drives.is_some() || request.accelerator == Accelerator::Exact;
-        let qemu = if is_exact && request.processors > 1 {
-            self.qemu.with_turns(&self.cache, self.say)?
-        } else {
-            self.qemu.clone()
-        };
+        let qemu = self.emulator(request, drives.is_some())?;
         let scratch = Scratch::new()?;
         let (counts, interactive) = (matches!(work, Work::Cost(_)), matches!(work, Work::Shell));
         let mut files = own_files(request)?;
@@ -281,11 +276,10 @@ impl<'a> Lab<'a> {
         add_modules(&mut files, &modules);
         let symbols = self.cache.root().join("symbols").join(kernel.identity()?);
         let known_symbols = fs::read_to_string(&symbols).ok();
-        let ask_symbols = counts && known_symbols.is_none();
-        let plan = plan(request, &modules, place, (ask_symbols, &shapes), work)?;
+        let plan = plan(request, &modules, place, (counts && known_symbols.is_none(), &shapes), work)?;
         files.add(PLAN, serde_json::to_vec(&plan).expect("a plan is plain data"));
-        let has_plugin = counts || drives.is_some();
-        let plugin = has_plugin.then(|| build::plugin(&self.cache, self.say)).transpose()?;
+        let plugin =
+            (counts || drives.is_some()).then(|| build::plugin(&self.cache, self.say)).transpose()?;
         let has_shell = interactive || !request.programs.is_empty();
         let base = || self.base(request, has_shell);
         let base_name = format!("{has_shell} {:?}", request.programs);
@@ -317,6 +311,16 @@ impl<'a> Lab<'a> {
         let booted = Booted::begun(&kernel, &modules);
         let heard = BootHeard { symbols: known_symbols, booted, ..BootHeard::default() };
         run(&boot, drives, heard, hear)?.counted(modules, &symbols, boot.counts.as_deref())
+    }
+
+    /// The emulator, one that lets processors take turns if it must.
+    fn emulator(&self, request: &Request, has_drives: bool) -> Result<Qemu, LabError> {
+        let is_exact = has_drives || request.accelerator == Accelerator::Exact;
+        if is_exact && request.processors > 1 {
+            self.qemu.with_turns(&self.cache, self.say)
+        } else {
+            Ok(self.qemu.clone())
+        }
     }
 
     /// Files with which every such machine boots.

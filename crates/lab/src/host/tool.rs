@@ -35,7 +35,7 @@ impl Tool {
         Tool::unpacked(root, program)
     }
 
-    /// The same of the distribution's backports; `None` when it has none.
+    /// Fetches it from the distribution's backports; `None` when it has none.
     pub fn of_backports(
         cache: &Cache,
         program: &str,

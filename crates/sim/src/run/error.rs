@@ -41,7 +41,7 @@ pub enum SimError {
     Zones {
         /// Name of the job.
         job: String,
-        /// What the device refuses.
+        /// Reason, of the device, against it.
         what: String,
         /// Remedy, as the end of a sentence.
         remedy: String,

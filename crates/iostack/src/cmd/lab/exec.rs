@@ -65,8 +65,8 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     check_limit: u64,
     /// The machine's processors. Several take turns, an instruction of any is
-    /// a nanosecond, and a run is the same each time; QEMU 10 is fetched for it
-    /// where there is an older one.
+    /// a nanosecond, and a run mostly says the same again; QEMU 10 is fetched
+    /// for it where there is an older one.
     #[arg(long, visible_alias = "cpus", value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     processors: u32,
     /// Change a number of the simulated drive, or an option of the driver; may

@@ -128,6 +128,10 @@ fn picture(args: &ShowArgs, sheet: &Sheet) -> anyhow::Result<DevicePicture> {
             !is_platform,
             "`{name}` is a platform, and --curve is of a drive; name one of `iostack sim list`"
         );
+        ensure!(
+            !args.chosen.sheet()?.has("zones.size"),
+            "`--curve` writes a drive over, and `{name}` takes writes only in its zones' order; leave --curve out"
+        );
         picture.curve = what_if::curve(name, &args.chosen.changes()?, &table, &Talk::new(false))?;
     }
     if is_platform && !args.no_run {

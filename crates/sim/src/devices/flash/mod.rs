@@ -23,6 +23,7 @@ mod ssd;
 mod way;
 mod work;
 mod write;
+mod zone_spec;
 mod zoned;
 mod zones;
 

@@ -5,23 +5,8 @@
 //! way (`slc.least`) how much of the log writes may fill follows what is free; nothing is taken from the other blocks for it.
 
 use super::buffer::NONE;
-use super::spec::{SlcSpec, Spec};
+use super::spec::{Shrinks, SlcSpec, Spec};
 use crate::index::Index;
-
-/// How the cache gets smaller as the drive fills, in pages: evenly from all of it to the least.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Shrinks {
-    /// What remains of each die's log when so many pages of the drive hold data.
-    pub(super) least: u32,
-    pub(super) full: u64,
-}
-
-impl Shrinks {
-    fn limit(self, most: u32, mapped: u64) -> u32 {
-        let free = self.full.saturating_sub(mapped);
-        self.least + (u64::from(most - self.least) * free / self.full) as u32
-    }
-}
 
 /// A ring of pages.
 #[derive(Clone, Debug, Default)]

@@ -6,9 +6,8 @@ use super::heat::Heat;
 use super::layout::{Layout, UnitCounts};
 use super::mapping::MapSpec;
 use super::sense::Senses;
-use super::slc::Shrinks;
 use super::way::{Cores, Link, Transfer};
-use super::zones::ZonesSpec;
+use super::zone_spec::{Ground, ZonesSpec};
 use crate::devices::parameter::{Pace, count_within, time_or, variant, whole_bytes};
 use crate::ftl::{Divisor, FtlSpec, Geometry, STREAMS_MAX, StartState, Victim};
 use iostack_model::Bytes;
@@ -27,6 +26,21 @@ impl CoreTimes {
     fn for_direction(sheet: &Sheet, direction: &str) -> Result<CoreTimes, SheetError> {
         let time = |suffix: &str| sheet.time(&format!("controller.{direction}{suffix}")).map(|time| time.0);
         Ok(CoreTimes { command: time("")?, page: time("_page")?, delay: time("_delay")? })
+    }
+}
+
+/// A cache that gets smaller as the drive fills, in pages: evenly from all of it to the least.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shrinks {
+    /// Pages that remain of each die's log when so many pages of the drive hold data.
+    pub(super) least: u32,
+    pub(super) full: u64,
+}
+
+impl Shrinks {
+    pub(super) fn limit(self, most: u32, mapped: u64) -> u32 {
+        let free = self.full.saturating_sub(mapped);
+        self.least + (u64::from(most - self.least) * free / self.full) as u32
     }
 }
 
@@ -171,9 +185,21 @@ impl Spec {
             let (cells, program) = (spec.die.cells, u64::from(spec.group()) << spec.page_shift);
             MapSpec::from_sheet(sheet, [cells.read, cells.program], program)?
         };
-        spec.zones = ZonesSpec::from_sheet(sheet, &spec)?;
+        spec.zones = ZonesSpec::from_sheet(sheet, &spec.ground())?;
         spec.ftl = ftl(sheet, &spec, seed, stamps)?;
         Ok(spec)
+    }
+
+    fn ground(&self) -> Ground {
+        let early = self.buffer.filter(|_| self.early).unwrap_or(0);
+        Ground {
+            capacity: self.capacity,
+            row: u64::from(self.group()) << self.page_shift,
+            buffer: u64::from(early) << self.page_shift,
+            counts: self.layout.counts,
+            page_shift: self.page_shift,
+            pages_per_block: self.pages_per_block,
+        }
     }
 
     /// Mapped pages that one program of a die takes.

@@ -14,106 +14,10 @@ use iostack_model::{Bytes, FlashUse, Gauge};
 
 use super::layout::Layout;
 use super::spec::Spec;
-use crate::devices::parameter::{count_within, whole_bytes};
-use crate::engine::{RequestId, Time, ZoneShape};
-use crate::sheet::{Sheet, SheetError};
+use super::zone_spec::ZonesSpec;
+use crate::engine::{RequestId, Time};
 
-/// Numbers of the zones, checked.
-#[derive(Clone, Debug)]
-pub(super) struct ZonesSpec {
-    pub(super) shape: ZoneShape,
-    /// Dies of a zone.
-    dies: u32,
-    /// Several writes to a zone may be in the drive.
-    pub(super) append: bool,
-    /// Least time of a reset, ns, by percent of the zone that was written.
-    reset: Vec<(u64, u64)>,
-    /// Blocks of a plane that belong to one zone.
-    blocks: u32,
-    count: u32,
-}
-
-impl ZonesSpec {
-    pub(super) fn from_sheet(sheet: &Sheet, spec: &Spec) -> Result<Option<ZonesSpec>, SheetError> {
-        if !sheet.has("zones.size") {
-            return Ok(None);
-        }
-        let row = u64::from(spec.group()) << spec.page_shift;
-        let size = whole_bytes(sheet, "zones.size", 1 << spec.page_shift)?;
-        let holds = if sheet.has("zones.capacity") { "zones.capacity" } else { "zones.size" };
-        let capacity = whole_bytes(sheet, holds, row)?;
-        let refuse = |key: &str, what: &str, remedy: &str| Err(sheet.refuse(key, what, remedy));
-        if capacity > size {
-            return refuse(holds, "a zone cannot hold more than its size", "give zones.size or less");
-        }
-        if size >= 1 << 32 || !spec.capacity.is_multiple_of(size) {
-            let remedy = "give less than 4GiB, and flash.capacity a multiple of it";
-            return refuse("zones.size", "the drive is not made of such zones", remedy);
-        }
-        let placed = sheet.count("placement.handles")? > 1;
-        let other = ["slc.size", "map.cache", "placement.handles"];
-        if let Some(key) =
-            other.into_iter().find(|&key| if key == other[2] { placed } else { sheet.has(key) })
-        {
-            return refuse(key, "a drive with zones has none", "leave it or zones.size out");
-        }
-        let in_all = spec.layout.counts.dies_in_all();
-        let dies = if sheet.has("zones.dies") {
-            count_within(sheet, "zones.dies", 1, in_all.into())? as u32
-        } else {
-            in_all
-        };
-        if !in_all.is_multiple_of(dies) {
-            return refuse("zones.dies", &format!("the {in_all} dies do not divide"), "give a divisor");
-        }
-        let count = (spec.capacity / size) as u32;
-        let limit = |key: &str| -> Result<u32, SheetError> {
-            let least = if sheet.has(key) { count_within(sheet, key, 1, 1 << 24)? as u32 } else { count };
-            Ok(least.min(count))
-        };
-        let written_most = limit("zones.open")?.min(limit("zones.active")?);
-        let buffer =
-            spec.buffer.filter(|_| spec.early).map_or(0, |pages| u64::from(pages) << spec.page_shift);
-        if buffer < (u64::from(written_most) + 1) * row {
-            let what = format!("{written_most} zones may each wait for the rest of {}", Bytes(row));
-            let remedy =
-                "give buffer.size more room than all of them, buffer.acknowledge = early, or zones.active";
-            return refuse("zones.size", &what, remedy);
-        }
-        let pages = (capacity >> spec.page_shift) as u32;
-        let reset = if sheet.has("zones.reset") { sheet.times("zones.reset")? } else { vec![(0, 0)] };
-        Ok(Some(ZonesSpec {
-            shape: ZoneShape { size: Bytes(size), capacity: Bytes(capacity), written_most },
-            dies,
-            append: sheet.word("zones.append")? == "yes",
-            reset,
-            blocks: pages.div_ceil(dies * spec.layout.counts.planes * spec.pages_per_block),
-            count,
-        }))
-    }
-
-    /// Blocks of a plane for all zones.
-    pub(super) fn blocks_per_plane(&self, dies: u32) -> u32 {
-        self.count.div_ceil(dies / self.dies) * self.blocks
-    }
-
-    /// Least time of a reset of a zone of which so many bytes are written, on straight lines between the points.
-    fn reset_time(&self, written: u64) -> u64 {
-        let at = written as f64 * 100.0 / self.shape.capacity.0 as f64;
-        let after = self.reset.partition_point(|&(percent, _)| percent as f64 <= at);
-        let (before, next) = (self.reset.get(after.wrapping_sub(1)), self.reset.get(after));
-        match (before, next) {
-            (Some(&(x, time)), Some(&(next_x, next))) => {
-                let share = (at - x as f64) / (next_x - x) as f64;
-                (time as f64 + (next as f64 - time as f64) * share).round() as u64
-            }
-            (Some(&(_, time)), None) | (None, Some(&(_, time))) => time,
-            (None, None) => 0,
-        }
-    }
-}
-
-/// One zone.
+/// A zone, as far as it is written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Zone {
     /// The write pointer: where the next write must begin, from the start of the zone.
@@ -151,7 +55,7 @@ pub(super) enum ZoneWork {
     Erase { zone: u32, left: u32 },
 }
 
-/// All zones.
+/// All zones, and what dies do for them.
 #[derive(Clone, Debug)]
 pub(super) struct Zones {
     pub(super) spec: ZonesSpec,
@@ -388,7 +292,7 @@ impl Zones {
         (bytes >> self.page_shift, blocks)
     }
 
-    /// Measuring starts.
+    /// Counts begin anew: measuring starts.
     pub(super) fn begin(&mut self) {
         (self.programmed, self.erases) = (0, 0);
     }
