@@ -313,6 +313,8 @@ impl<'a> Lane<'a> {
             Err(error) => (!self.errors_happen).then(|| format!("{what} failed: {error}")),
         };
         match told {
+            // A reset moves nothing.
+            Ok(_) if act == LaneAct::Reset => {}
             Ok(moved) if *moved == length => self.findings.bytes += length as u64,
             // What the kernel knows to be the medium's fault is "no data", other errors of a device are EIO.
             Err(error) if bad && matches!(error.raw_os_error(), Some(libc::EIO | libc::ENODATA)) => {
