@@ -26,11 +26,9 @@ pub(crate) struct ShellArgs {
 pub(crate) fn run(args: &ShellArgs) -> anyhow::Result<Ended> {
     let talk = Talk::new(false);
     let say = |text: &str| talk.say(text);
-    let request = Request {
-        accelerator: Accelerator::Emulated,
-        processors: 2,
-        ..args.lab.request(&args.device, &args.set, BROUGHT)?
-    };
+    let request = args.lab.request(&args.device, &args.set, BROUGHT)?;
+    let processors = if request.is_simulated() { 1 } else { 2 };
+    let request = Request { accelerator: Accelerator::Emulated, processors, ..request };
     let lab = Lab::open(&say, iostack_host::signals::stop_flag())?;
     outside::boot(&lab, &request, Work::Shell, &mut |_| {})?;
     Ok(Ended::Done)
